@@ -1,0 +1,4 @@
+//! placeholder
+pub mod diagnostic;
+pub mod platform;
+pub mod spec;

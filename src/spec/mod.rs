@@ -1,0 +1,3 @@
+//! placeholder
+mod model;
+pub use model::*;

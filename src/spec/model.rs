@@ -1,0 +1,328 @@
+//! What the user wrote, typed.
+//!
+//! A [`Spec`] holds decisions of the user only: defaults are filled in, names are normalised and references
+//! inside the file are known to exist, but nothing here depends on a lockfile, a registry or a platform.
+//! Values that later rooms may have to complain about keep their place in the file ([`Spanned`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub use toml::Spanned;
+
+use crate::diagnostic::{Location, SourceFile};
+
+/// A whole `wheelbase.toml`.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The file, for diagnostics and source maps.
+    pub file: Arc<SourceFile>,
+    /// `name`: what is built, used in image labels and as a prefix of cache ids.
+    pub name: Spanned<String>,
+    /// `default`: the image that is built when no target is named. With a single image it is that one.
+    pub default: Option<Spanned<String>>,
+    /// `[gpu]`: where the tiers come from.
+    pub gpu: Gpu,
+    /// `[python]`.
+    pub python: Python,
+    /// `[uv]`: which uv resolves nothing and installs everything.
+    pub uv: Uv,
+    /// `[system]`: operating system packages of every stage of a kind.
+    pub system: System,
+    /// `[compiler-cache]`.
+    pub compiler_cache: CompilerCache,
+    /// `[layers]`.
+    pub layers: Layers,
+    /// `[wheels.NAME]` by normalised name (PEP 503).
+    pub wheels: BTreeMap<String, Wheel>,
+    /// `[images.NAME]` by name as written.
+    pub images: BTreeMap<String, Image>,
+}
+
+impl Spec {
+    /// The place of a value of this file.
+    pub fn locate<T>(&self, value: &Spanned<T>) -> Location {
+        Location::new(&self.file, value.span())
+    }
+}
+
+/// The three kinds of base image that GPU vendors publish, smallest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Driver interface only: `nvidia/cuda:*-base-*`.
+    Base,
+    /// The toolkit's shared libraries: `nvidia/cuda:*-runtime-*`.
+    Runtime,
+    /// Compiler and headers: `nvidia/cuda:*-devel-*`.
+    Devel,
+}
+
+impl Tier {
+    /// All tiers, smallest first.
+    pub const ALL: [Self; 3] = [Self::Base, Self::Runtime, Self::Devel];
+
+    /// The word in a spec and in a tag.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Runtime => "runtime",
+            Self::Devel => "devel",
+        }
+    }
+}
+
+/// `[gpu]`, with every tier worked out to an image reference.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    /// The image reference of each tier: fully qualified (`docker.io/nvidia/cuda:12.8.1-devel-ubuntu22.04`),
+    /// `mirror` already applied. Its span is that of what decided it: `tiers.devel`, or `cuda`.
+    /// A tier that the spec gives no source for is absent.
+    pub tiers: BTreeMap<Tier, Spanned<String>>,
+    /// `cuda`: the toolkit's version, when the tiers are NVIDIA's.
+    pub cuda: Option<Spanned<String>>,
+    /// `os`, such as `ubuntu22.04`, when the tiers are NVIDIA's.
+    pub os: Option<Spanned<Os>>,
+    /// `archs` as written, checked against what the toolkit's nvcc can emit: `9.0`, `12.0+PTX`.
+    /// Empty when the spec has none.
+    pub archs: Vec<Spanned<String>>,
+    /// `mirror`: host of a pull-through registry; replaces the registry's host of every image reference.
+    pub mirror: Option<Spanned<String>>,
+}
+
+/// An operating system that vendors publish tiers for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Os {
+    /// As in the tag: `ubuntu22.04`, `rockylinux9`, `ubi9`.
+    pub name: String,
+    /// Which package manager it has.
+    pub family: OsFamily,
+    /// Its C library's version, major and minor (glibc): `(2, 35)`.
+    pub glibc: (u32, u32),
+    /// Minor versions of Python 3 that its own packages offer, first the default one: `[10]`.
+    pub pythons: Vec<u32>,
+}
+
+/// Package manager family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OsFamily {
+    /// `apt-get`.
+    Debian,
+    /// `dnf` or `microdnf`.
+    RedHat,
+}
+
+/// `[python]`.
+#[derive(Debug, Clone)]
+pub struct Python {
+    /// `version`: major and minor, such as `(3, 12)`.
+    pub version: Spanned<(u32, u32)>,
+    /// `lock`: path of the lockfile relative to the build context, `uv.lock` by default.
+    pub lock: Spanned<String>,
+    /// `provider`, with `auto` already decided where the OS is known.
+    pub provider: Provider,
+    /// `fetch`.
+    pub fetch: Fetch,
+}
+
+/// Where the interpreter comes from. It stands at the same path in every tier.
+#[derive(Debug, Clone)]
+pub enum Provider {
+    /// The operating system's own: `/usr/bin/python3.X`, installed by its package manager when missing.
+    System,
+    /// A relocatable build (python-build-standalone's `install_only` shape: one top folder with `bin/python3.X`),
+    /// unpacked to `/opt/python`. One archive for each architecture that was given.
+    Archive {
+        /// By Go architecture name (`amd64`); a single archive of the spec counts for `amd64`.
+        archives: BTreeMap<String, Download>,
+    },
+    /// A folder of an image, copied to `/opt/python`.
+    Image {
+        /// Fully qualified reference, mirror applied.
+        reference: Spanned<String>,
+        /// Absolute path of the folder that holds `bin/python3.X`.
+        path: String,
+    },
+}
+
+/// A file by URL and hash.
+#[derive(Debug, Clone)]
+pub struct Download {
+    /// `http` or `https` URL without user information.
+    pub url: Spanned<String>,
+    /// Lower-case hex of the SHA-256.
+    pub sha256: String,
+}
+
+/// How wheels reach the install steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fetch {
+    /// By file where the lock gives a URL and a hash, from the index otherwise.
+    Auto,
+    /// Each wheel is a checksummed http source of BuildKit; installs have no network.
+    File,
+    /// uv fetches from the index inside the step, through its cache mount.
+    Index,
+}
+
+/// `[uv]`: where the uv binary comes from.
+#[derive(Debug, Clone)]
+pub enum Uv {
+    /// An image with `/uv` (such as `ghcr.io/astral-sh/uv:0.9.13`), fully qualified, mirror applied.
+    Image {
+        /// The reference.
+        reference: Spanned<String>,
+    },
+    /// A wheel of uv from a package index.
+    Wheel(Download),
+}
+
+/// `[system]`: operating system packages, sorted and unique.
+#[derive(Debug, Clone, Default)]
+pub struct System {
+    /// For every wheel stage, on the devel tier.
+    pub devel: BTreeSet<String>,
+    /// For every image.
+    pub runtime: BTreeSet<String>,
+}
+
+/// `[compiler-cache]`.
+#[derive(Debug, Clone)]
+pub struct CompilerCache {
+    /// `tool`.
+    pub tool: CompilerCacheTool,
+    /// `scope`: part of the cache mount's id; images of one scope share objects. The spec's name by default.
+    pub scope: String,
+    /// `max-size` in the tool's own words, such as `10G`.
+    pub max_size: String,
+}
+
+/// A compiler cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompilerCacheTool {
+    /// Nothing is wrapped.
+    None,
+    /// ccache, from the tier's own packages.
+    Ccache,
+}
+
+/// `[layers]`: how packages are spread over image layers.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    /// `threshold`: a package whose wheel has at least this many bytes gets a layer of its own.
+    pub threshold: u64,
+    /// `buckets`: how many layers share the rest.
+    pub buckets: u32,
+    /// `max`: the most package layers an image may have.
+    pub max: u32,
+}
+
+/// `[wheels.NAME]`: a wheel that is compiled in a stage of its own.
+#[derive(Debug, Clone)]
+pub struct Wheel {
+    /// The name as written, with its place.
+    pub name: Spanned<String>,
+    /// `source`.
+    pub source: WheelSource,
+    /// `needs`: packages of the lock, or other wheels of this file, that must be installed to build it.
+    pub needs: Vec<Spanned<Requirement>>,
+    /// `env`: set for the build command.
+    pub env: BTreeMap<String, String>,
+    /// `command`: replaces the default build command. It runs with `sh -eu` in the source folder and leaves
+    /// wheels in `/wheels`.
+    pub command: Option<String>,
+    /// `arch = "any"`: the wheel does not depend on `gpu.archs`.
+    pub any_arch: bool,
+    /// `jobs`: how many compilers may run at once; `None` lets the step work it out. Never part of a key.
+    pub jobs: Option<u32>,
+    /// `network = true`: the build may use the network.
+    pub network: bool,
+}
+
+/// A name with extras: `torch`, `jax[cuda12]`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Requirement {
+    /// Normalised (PEP 503).
+    pub name: String,
+    /// Normalised, sorted.
+    pub extras: BTreeSet<String>,
+}
+
+/// `wheels.NAME.source`.
+#[derive(Debug, Clone)]
+pub enum WheelSource {
+    /// A folder of the build context.
+    Path {
+        /// Relative to the context, without leading or trailing slash.
+        path: Spanned<String>,
+        /// `include`: only these (Docker's pattern syntax, relative to `path`); empty for all.
+        include: Vec<String>,
+    },
+    /// A git repository at a commit.
+    Git {
+        /// URL without user information.
+        url: Spanned<String>,
+        /// 40 lower-case hex digits.
+        rev: Spanned<String>,
+        /// `subdir`, empty for the root.
+        subdir: String,
+        /// `submodules`, true by default.
+        submodules: bool,
+    },
+    /// The source distribution that the lock pins for a package of this name.
+    Lock {
+        /// Where it is said.
+        span: Spanned<()>,
+    },
+}
+
+/// `[images.NAME]`.
+#[derive(Debug, Clone)]
+pub struct Image {
+    /// The name with its place.
+    pub name: Spanned<String>,
+    /// `tier`; `runtime` by default.
+    pub tier: Spanned<Tier>,
+    /// `packages`: roots in the lock.
+    pub packages: Vec<Spanned<Requirement>>,
+    /// `extras`: extras of every root that has them.
+    pub extras: Vec<Spanned<String>>,
+    /// `groups`: dependency groups (PEP 735) of the roots.
+    pub groups: Vec<Spanned<String>>,
+    /// `wheels`: names of `[wheels]`, normalised.
+    pub wheels: Vec<Spanned<String>>,
+    /// `system`: operating system packages beside `system.runtime`.
+    pub system: BTreeSet<String>,
+    /// `copy`, in order.
+    pub copy: Vec<Copy>,
+    /// `env`.
+    pub env: BTreeMap<String, String>,
+    /// `user`: `name`, `uid` or `uid:gid`.
+    pub user: Option<Spanned<String>>,
+    /// `workdir`, absolute.
+    pub workdir: Option<String>,
+    /// `entrypoint`; `None` keeps the tier's.
+    pub entrypoint: Option<Vec<String>>,
+    /// `cmd`; `None` keeps the tier's.
+    pub cmd: Option<Vec<String>>,
+    /// `labels`.
+    pub labels: BTreeMap<String, String>,
+    /// `ports`, such as `8000/tcp`.
+    pub ports: BTreeSet<String>,
+    /// `forbid`: what must not be in the finished image.
+    pub forbid: Forbid,
+}
+
+/// `copy = [{ from, to }]`.
+#[derive(Debug, Clone)]
+pub struct Copy {
+    /// Path in the build context: a file, or a folder whose content is copied.
+    pub from: Spanned<String>,
+    /// Absolute path in the image.
+    pub to: String,
+}
+
+/// `[images.NAME.forbid]`.
+#[derive(Debug, Clone, Default)]
+pub struct Forbid {
+    /// Absolute paths, or patterns with `*`, `?` and `**` over the whole path.
+    pub paths: Vec<Spanned<String>>,
+}
