@@ -1,5 +1,6 @@
 //! placeholder
 pub mod diagnostic;
 pub mod lock;
+pub mod plan;
 pub mod platform;
 pub mod spec;

@@ -1,0 +1,200 @@
+//! The commands: they read files, ask `plan`, and show what it says. No decision is made here.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::diagnostic::Diagnostic;
+use crate::platform::Platform;
+
+mod build;
+mod graph;
+mod load;
+mod show;
+
+use load::Loaded;
+
+/// Builds GPU Python images with BuildKit from one TOML file.
+///
+/// Put `# syntax=<registry>/wheelbase:1` on the first line of wheelbase.toml and run
+/// `docker buildx build -f wheelbase.toml .`: that is all that a build needs. The commands here check, explain and
+/// run the same build; only `build` needs Docker.
+#[derive(Debug, Parser)]
+#[command(name = "wheelbase", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  wheelbase check                          find every mistake before anything is pulled
+  wheelbase plan                           what will be built, and from what
+  wheelbase plan serve --format llb | buildctl build --local context=. ...
+  wheelbase graph --format mermaid         the plan as a picture
+  wheelbase build serve --tag app:1 --load build with docker buildx";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Reports every mistake of the spec and its lock.
+    Check(Input),
+    /// Shows what will be built, and why.
+    Plan {
+        #[command(flatten)]
+        input: Input,
+        /// How it is shown.
+        #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+        format: PlanFormat,
+    },
+    /// Draws the plan.
+    Graph {
+        #[command(flatten)]
+        input: Input,
+        /// The language of the picture.
+        #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
+        format: GraphFormat,
+    },
+    /// Builds an image with `docker buildx build`, with zstd layers.
+    Build(build::Build),
+    /// Prints the JSON Schema of wheelbase.toml, for editors.
+    Schema,
+    /// Prints a completion script.
+    Completions {
+        /// The shell it is for.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What every command reads.
+#[derive(Debug, Args)]
+struct Input {
+    /// Images to look at; all of them when none is named.
+    images: Vec<String>,
+    /// The spec.
+    #[arg(short, long, default_value = "wheelbase.toml")]
+    file: PathBuf,
+    /// The build context: where the lock and the sources are. The spec's folder by default.
+    #[arg(long)]
+    context: Option<PathBuf>,
+    /// What is built for.
+    #[arg(long, default_value_t = Platform::linux_amd64())]
+    platform: Platform,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PlanFormat {
+    /// For people.
+    Text,
+    /// For programs: stages, keys, inputs and image configs.
+    Json,
+    /// A serialised LLB definition of one image, for `buildctl build`.
+    Llb,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum GraphFormat {
+    /// Graphviz.
+    Dot,
+    /// Mermaid, which GitHub draws in Markdown.
+    Mermaid,
+}
+
+/// Runs the command line; what it says of errors goes to standard error.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    match command(cli.command) {
+        Ok(code) => code,
+        // A reader that has seen enough, such as `head`, is no error.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn command(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Check(input) => with_loaded(&input, |loaded| {
+            let plan = loaded.plan()?;
+            let (stages, images) = (plan.stages.len(), plan.images.len());
+            Ok(format!("{}: {images} images, {stages} stages, no errors\n", input.file.display()).into_bytes())
+        }),
+        Command::Plan { input, format } => with_loaded(&input, |loaded| {
+            let plan = loaded.plan()?;
+            match format {
+                PlanFormat::Text => Ok(show::text(&plan).into_bytes()),
+                PlanFormat::Json => Ok(show::json(&plan).into_bytes()),
+                PlanFormat::Llb => loaded.definition(&plan),
+            }
+        }),
+        Command::Graph { input, format } => with_loaded(&input, |loaded| {
+            let plan = loaded.plan()?;
+            Ok(match format {
+                GraphFormat::Dot => graph::dot(&plan),
+                GraphFormat::Mermaid => graph::mermaid(&plan),
+            }
+            .into_bytes())
+        }),
+        Command::Build(build) => build.run(),
+        Command::Schema => {
+            print(crate::spec::schema().as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "wheelbase", &mut script);
+            print(&script)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Reads the input, shows warnings, and prints what `show` makes of it, or its errors.
+fn with_loaded(
+    input: &Input,
+    show: impl FnOnce(&Loaded) -> Result<Vec<u8>, Vec<Diagnostic>>,
+) -> anyhow::Result<ExitCode> {
+    let loaded = Loaded::read(&input.file, input.context.as_deref(), &input.images, &input.platform)
+        .with_context(|| format!("failed to read {}", input.file.display()))?;
+    let shown = loaded.and_then(|loaded| {
+        report(&loaded.warnings);
+        show(&loaded)
+    });
+    match shown {
+        Ok(bytes) => {
+            print(&bytes)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(errors) => {
+            report(&errors);
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn print(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Draws diagnostics on standard error, in colour on a terminal unless NO_COLOR says otherwise.
+fn report(diagnostics: &[Diagnostic]) {
+    let mut err = std::io::stderr().lock();
+    let colour = err.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    for diagnostic in diagnostics {
+        let _ = writeln!(err, "{}\n", diagnostic.render(colour));
+    }
+}

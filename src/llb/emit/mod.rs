@@ -1,0 +1,420 @@
+//! The one translation from a plan to a graph.
+//!
+//! A plan says what is made from what; here it is said how, within three rules that decide what users pay for:
+//!
+//! - What must not rebuild anything stays out of the operation, or goes where BuildKit does not look for a key
+//!   (ids of cache mounts, addresses of hosts).
+//! - What is exact by definition, such as a wheel by hash or a whole image, is mounted with content caching off:
+//!   BuildKit must never read gigabytes to learn what it knows.
+//! - Layers are made next to each other and merged; a daemon without merge copies the same files in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::plan::{Plan, PythonSource, Root, Source, Stage, StageId, Work};
+
+use super::{
+    Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mount, Network, Output,
+    ProgressGroup, ProxyEnv, ResolveMode,
+};
+
+mod steps;
+
+/// What a graph depends on beside the plan: the client, and what the daemon can do.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The client's session, for the build context; empty where the daemon knows it by itself.
+    pub session: String,
+    /// Patterns of the context's ignore file.
+    pub ignore: Vec<String>,
+    /// Whether the daemon merges and diffs; otherwise trees are copied over each other.
+    pub merge: bool,
+    /// Whether content caching of a mount can be switched off (`exec.mount.cache.content`).
+    pub content_cache: bool,
+    /// Whether copies take patterns (`file.copy.includeexcludepatterns`).
+    pub patterns: bool,
+    /// The network of steps that need one.
+    pub online: Network,
+    /// Where images are looked for.
+    pub resolve_mode: ResolveMode,
+    /// Run everything again.
+    pub no_cache: bool,
+    /// Proxy variables for steps with a network.
+    pub proxy: Option<ProxyEnv>,
+    /// Further lines of `/etc/hosts` for steps with a network.
+    pub extra_hosts: Vec<ExtraHost>,
+}
+
+/// A current daemon and a plain client.
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self {
+            session: String::new(),
+            ignore: Vec::new(),
+            merge: true,
+            content_cache: true,
+            patterns: true,
+            online: Network::Sandbox,
+            resolve_mode: ResolveMode::Default,
+            no_cache: false,
+            proxy: None,
+            extra_hosts: Vec::new(),
+        }
+    }
+}
+
+/// A plan's image as a graph.
+#[derive(Debug)]
+pub struct Emitted {
+    /// The operations.
+    pub graph: Graph,
+    /// The finished filesystem.
+    pub image: Output,
+    /// A folder with the file lists `0`, `1`, ... of the finished filesystem, lowest first; `None` when nothing
+    /// is forbidden in the image.
+    pub lists: Option<Output>,
+}
+
+/// Translates one image of a plan.
+///
+/// # Panics
+///
+/// When the plan has no image of this name.
+pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
+    let image_plan = &plan.images[image];
+    let mut emitter = Emitter {
+        plan,
+        image,
+        surroundings,
+        graph: Graph::new(plan.platform.clone()),
+        made: BTreeMap::new(),
+        context: None,
+        position: positions(&image_plan.root),
+    };
+    let output = emitter.lay(&image_plan.root);
+    let lists = (!image_plan.lists.is_empty()).then(|| emitter.lists(&image_plan.lists));
+    Emitted { graph: emitter.graph, image: output, lists }
+}
+
+/// Layer numbers for progress lines: the base is 1.
+fn positions(root: &Root) -> BTreeMap<StageId, usize> {
+    std::iter::once(root.base)
+        .chain(root.trees.iter().copied())
+        .enumerate()
+        .map(|(index, id)| (id, index + 1))
+        .collect()
+}
+
+/// What a stage has become.
+#[derive(Debug, Clone, Copy)]
+enum Made {
+    /// A whole filesystem.
+    Filesystem(Output),
+    /// Something to be laid on a filesystem.
+    Tree(Tree),
+    /// A folder to be mounted.
+    Folder(Output),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Tree {
+    /// The filesystem that holds the tree, and more.
+    full: Output,
+    /// The tree alone.
+    alone: Output,
+    /// Where it is, for daemons that copy.
+    path: &'static str,
+    /// The folder with its file list, if its step made one.
+    list: Option<Output>,
+}
+
+struct Emitter<'a> {
+    plan: &'a Plan,
+    image: &'a str,
+    surroundings: &'a Surroundings,
+    graph: Graph,
+    made: BTreeMap<StageId, Made>,
+    context: Option<Output>,
+    position: BTreeMap<StageId, usize>,
+}
+
+impl Emitter<'_> {
+    fn make(&mut self, id: StageId) -> Made {
+        if let Some(made) = self.made.get(&id) {
+            return *made;
+        }
+        let plan = self.plan;
+        let stage = plan.stage(id);
+        let metadata = self.metadata(id, stage);
+        let made = match &stage.work {
+            Work::Image(source) => {
+                let reference = match &source.digest {
+                    Some(digest) if !source.reference.contains('@') => format!("{}@{digest}", source.reference),
+                    _ => source.reference.clone(),
+                };
+                let mut image = ImageSource::new(reference);
+                image.resolve_mode = self.surroundings.resolve_mode;
+                Made::Filesystem(self.graph.image(image, self.quiet(metadata)))
+            }
+            Work::System(system) => {
+                let on = self.filesystem(system.on);
+                Made::Filesystem(self.system(system, on, metadata))
+            }
+            Work::Python(source) => self.python(source, metadata),
+            Work::UnpackUv { root, wheel } => {
+                let root = self.lay(root);
+                let wheel = self.download(wheel);
+                Made::Folder(self.unpack_uv(root, wheel, metadata))
+            }
+            Work::Venv { root } => {
+                let on = self.lay(root);
+                let executed = self.venv(on, metadata);
+                self.installed(on, executed, &stage.name)
+            }
+            Work::Install(install) => {
+                let on = self.lay(&install.root);
+                let executed = self.install(install, on, metadata);
+                self.installed(on, executed, &stage.name)
+            }
+            Work::InstallWheels { root, wheels } => {
+                let on = self.lay(root);
+                let wheels: Vec<(String, Output)> =
+                    wheels.iter().map(|(name, id)| (name.clone(), self.folder(*id))).collect();
+                let executed = self.install_wheels(&wheels, on, metadata);
+                self.installed(on, executed, &stage.name)
+            }
+            Work::Compile(compile) => {
+                let root = self.lay(&compile.root);
+                Made::Folder(self.compile(compile, root, metadata))
+            }
+            Work::Project(project) => {
+                let root = self.lay(&project.root);
+                Made::Folder(self.project(project, root, metadata))
+            }
+            Work::Copy(copy) => {
+                let on = self.filesystem(copy.on);
+                let context = self.context();
+                let file = File::on(on).copy(context_copy(context, &copy.from, &copy.to));
+                let full = self.graph.file(file, metadata);
+                let alone = self.diff(on, full, &stage.name);
+                // Without diff the copy is made again on the image in progress; see `lay`.
+                Made::Tree(Tree { full, alone, path: "/", list: None })
+            }
+            Work::List { root, of } => {
+                let root = self.lay(root);
+                let of = match self.make(*of) {
+                    Made::Filesystem(output) | Made::Folder(output) => output,
+                    Made::Tree(tree) => tree.alone,
+                };
+                Made::Folder(self.list(root, of, metadata))
+            }
+        };
+        self.made.insert(id, made);
+        made
+    }
+
+    /// A root as one filesystem.
+    fn lay(&mut self, root: &Root) -> Output {
+        // A tree that was made on exactly what lies below it already is the whole.
+        if let Some((last, below)) = root.trees.split_last()
+            && let Some(on) = made_on(&self.plan.stage(*last).work)
+            && on.base == root.base
+            && on.trees == below
+            && let Made::Tree(tree) = self.make(*last)
+        {
+            return tree.full;
+        }
+        let base = self.filesystem(root.base);
+        let trees: Vec<(StageId, Tree)> = root
+            .trees
+            .iter()
+            .filter_map(|id| match self.make(*id) {
+                Made::Tree(tree) => Some((*id, tree)),
+                Made::Filesystem(_) | Made::Folder(_) => None,
+            })
+            .collect();
+        let group = self.assembly();
+        if self.surroundings.merge {
+            let mut inputs = vec![base];
+            inputs.extend(trees.iter().map(|(_, tree)| tree.alone));
+            let metadata = Metadata::named(format!("[{}] merge layers", self.image)).group(group);
+            return self.graph.merge(&inputs, metadata).unwrap_or(base);
+        }
+        trees.into_iter().fold(base, |below, (id, tree)| {
+            let stage = self.plan.stage(id);
+            let metadata = Metadata::named(format!("[{}] copy {}", self.image, stage.name)).group(group.clone());
+            let copy = match &stage.work {
+                Work::Copy(copy) => context_copy(self.context(), &copy.from, &copy.to),
+                _ => {
+                    let mut copy = Copy::new(tree.full, tree.path, tree.path);
+                    copy.contents_only = true;
+                    copy
+                }
+            };
+            self.graph.file(File::on(below).copy(copy), metadata)
+        })
+    }
+
+    /// A tree below `/opt/venv` that a step has made on `on`.
+    fn installed(&mut self, on: Output, executed: steps::Installed, name: &str) -> Made {
+        let alone = self.diff(on, executed.root, name);
+        Made::Tree(Tree { full: executed.root, alone, path: "/opt/venv", list: Some(executed.list) })
+    }
+
+    /// What a step has changed, or all of it where the daemon cannot tell.
+    fn diff(&mut self, lower: Output, upper: Output, name: &str) -> Output {
+        if !self.surroundings.merge {
+            return upper;
+        }
+        let metadata = Metadata::named(format!("[{}] layer of {name}", self.image)).group(self.assembly());
+        self.graph.diff(Some(lower), upper, metadata)
+    }
+
+    fn python(&mut self, source: &PythonSource, metadata: Metadata) -> Made {
+        let (from, src) = match source {
+            PythonSource::Archive(archive) => {
+                let file = self.download(archive);
+                let mut unpack = Copy::new(file, format!("/{}", archive.filename), "/");
+                unpack.unpack = true;
+                let unpacked =
+                    self.graph.file(File::scratch().copy(unpack), Metadata::named("[python] unpack"));
+                (unpacked, "/*".to_owned())
+            }
+            PythonSource::Image { image, path } => (self.filesystem(*image), path.clone()),
+        };
+        let mut copy = Copy::new(from, src, "/opt/python");
+        copy.contents_only = true;
+        copy.wildcard = matches!(source, PythonSource::Archive(_));
+        copy.follow_symlinks = true;
+        let output = self.graph.file(File::scratch().copy(copy), metadata);
+        Made::Tree(Tree { full: output, alone: output, path: "/opt/python", list: None })
+    }
+
+    fn filesystem(&mut self, id: StageId) -> Output {
+        match self.make(id) {
+            Made::Filesystem(output) | Made::Folder(output) => output,
+            Made::Tree(tree) => tree.full,
+        }
+    }
+
+    fn folder(&mut self, id: StageId) -> Output {
+        self.filesystem(id)
+    }
+
+    /// A file by URL and hash.
+    fn download(&mut self, download: &crate::plan::Download) -> Output {
+        let mut source = HttpSource::new(download.url.clone());
+        source.checksum = Some(format!("sha256:{}", download.sha256));
+        source.filename = Some(download.filename.clone());
+        source.mode = Some(0o644);
+        let group = ProgressGroup { id: "wheelbase-fetch".into(), name: "fetch files of the lock".into(), weak: true };
+        self.graph.http(source, Metadata::named(format!("[fetch] {}", download.filename)).group(group))
+    }
+
+    /// The build context, narrowed to what this image takes from it.
+    fn context(&mut self) -> Output {
+        if let Some(context) = self.context {
+            return context;
+        }
+        let mut paths: BTreeSet<String> = BTreeSet::new();
+        for (_, stage) in self.plan.iter() {
+            match &stage.work {
+                Work::Compile(crate::plan::Compile { source: Source::Context { path, .. }, .. })
+                | Work::Project(crate::plan::Project { source: Source::Context { path, .. }, .. }) => {
+                    paths.insert(path.clone());
+                }
+                Work::Copy(copy) => {
+                    paths.insert(copy.from.clone());
+                }
+                _ => {}
+            }
+        }
+        let mut source = LocalSource::new("context");
+        source.session.clone_from(&self.surroundings.session);
+        source.exclude.clone_from(&self.surroundings.ignore);
+        if !paths.contains(".") {
+            source.follow_paths = paths.into_iter().collect();
+        }
+        // Another set of paths is another transfer; sharing one would send files back and forth.
+        source.shared_key_hint = format!("wheelbase-context-{}", self.image);
+        let context = self.graph.local(source, Metadata::named("[internal] load build context"));
+        self.context = Some(context);
+        context
+    }
+
+    /// The file lists side by side in one folder, so that one solve reads them all.
+    fn lists(&mut self, lists: &[StageId]) -> Output {
+        let mut file = File::scratch();
+        for (index, id) in lists.iter().enumerate() {
+            let list = match self.make(*id) {
+                Made::Tree(Tree { list: Some(list), .. }) | Made::Folder(list) => list,
+                Made::Tree(tree) => tree.alone,
+                Made::Filesystem(output) => output,
+            };
+            file = file.copy(Copy::new(list, "/files", format!("/{index}")));
+        }
+        let metadata = Metadata::named(format!("[{}] collect file lists", self.image)).group(self.assembly());
+        self.graph.file(file, metadata)
+    }
+
+    /// Name, place and cache behaviour of a stage's main vertex.
+    fn metadata(&self, id: StageId, stage: &Stage) -> Metadata {
+        let name = match &stage.work {
+            Work::Image(source) => format!("[{}] {}", stage.name, source.reference),
+            Work::Compile(compile) => format!("[wheel {}] compile", compile.name),
+            Work::Project(project) => format!("[wheel {}] build", project.name),
+            _ => match self.position.get(&id) {
+                Some(position) => {
+                    let what = steps::describe(stage);
+                    format!("[{} {position}/{}] {what}", self.image, self.position.len())
+                }
+                None => format!("[{}] {}", stage.name, steps::describe(stage)),
+            },
+        };
+        let mut metadata = Metadata::named(name).ignore_cache(self.surroundings.no_cache);
+        metadata.locations.extend(stage.location.clone());
+        metadata
+    }
+
+    /// Metadata of a source: sources have nothing to run again.
+    fn quiet(&self, metadata: Metadata) -> Metadata {
+        metadata.ignore_cache(false)
+    }
+
+    /// The progress line of operations that only put layers together.
+    fn assembly(&self) -> ProgressGroup {
+        ProgressGroup {
+            id: format!("wheelbase-assemble-{}", self.image),
+            name: format!("[{}] put layers together", self.image),
+            weak: false,
+        }
+    }
+
+    /// uv, to be mounted.
+    fn uv(&mut self) -> Mount {
+        let uv = self.folder(self.plan.uv);
+        self.exact("/wheelbase/uv", uv)
+    }
+
+    /// A read-only mount of something that is exact by definition: its bytes are not read for a key.
+    fn exact(&self, dest: &str, source: Output) -> Mount {
+        let mount = Mount::read_only(dest, source);
+        if self.surroundings.content_cache { mount.content_cache(super::ContentCache::Off) } else { mount }
+    }
+}
+
+/// What a tree was made on, if it was made on a filesystem.
+fn made_on(work: &Work) -> Option<&Root> {
+    match work {
+        Work::Venv { root } | Work::InstallWheels { root, .. } => Some(root),
+        Work::Install(install) => Some(&install.root),
+        _ => None,
+    }
+}
+
+/// `copy` of a spec: a file, or what is in a folder; links of the context are followed, as `COPY` does.
+fn context_copy(context: Output, from: &str, to: &str) -> Copy {
+    let mut copy = Copy::new(context, format!("/{}", from.trim_start_matches("./")), to);
+    copy.contents_only = true;
+    copy.follow_symlinks = true;
+    copy
+}

@@ -1,0 +1,345 @@
+//! Each step as a process.
+
+use std::collections::BTreeMap;
+
+use super::super::{
+    Access, Bind, Copy, Exec, ExtraHost, File, GitSource, Metadata, Mount, Network, Output, Sharing,
+};
+use super::Emitter;
+use crate::plan::{Compile, From, Install, Project, Source, Stage, System, Work, steps};
+
+/// `PATH` of steps that do not need the tier's own.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// 1980-01-01, the earliest time that a zip file, and so a wheel, can hold.
+const EPOCH: &str = "315532800";
+
+/// Names under which numbers are handed to a step outside its key; see `number`.
+const JOBS: &str = "jobs.wheelbase.internal";
+const CACHE_MEGABYTES: &str = "cache.wheelbase.internal";
+
+/// What an install step leaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Installed {
+    /// Its whole filesystem.
+    pub(super) root: Output,
+    /// The folder with its file list.
+    pub(super) list: Output,
+}
+
+/// A step in the words of its progress line.
+pub(super) fn describe(stage: &Stage) -> String {
+    const NAMED: usize = 3;
+    match &stage.work {
+        Work::Install(install) => {
+            let mut words: Vec<String> = install
+                .packages
+                .iter()
+                .take(NAMED)
+                .map(|package| format!("{} {}", package.name, package.version))
+                .collect();
+            if install.packages.len() > NAMED {
+                words.push(format!("{} more", install.packages.len() - NAMED));
+            }
+            words.join(", ")
+        }
+        Work::InstallWheels { wheels, .. } => {
+            let names: Vec<&str> = wheels.keys().map(String::as_str).collect();
+            format!("install {}", names.join(", "))
+        }
+        Work::System(system) if system.packages.is_empty() => "prepare the operating system".to_owned(),
+        Work::System(system) => {
+            let names: Vec<&str> = system.packages.iter().map(String::as_str).collect();
+            format!("install {}", names.join(" "))
+        }
+        Work::Venv { .. } => "make /opt/venv".to_owned(),
+        Work::Python(_) => "put Python into /opt/python".to_owned(),
+        Work::UnpackUv { .. } => "unpack".to_owned(),
+        Work::List { .. } => "list".to_owned(),
+        Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),
+        Work::Image(_) | Work::Compile(_) | Work::Project(_) => stage.name.clone(),
+    }
+}
+
+/// A number as an IPv4 address with a name: the name is in the step's key, the address is not
+/// (`solver/llbsolver/ops/exec.go` leaves it out). Read back from /etc/hosts.
+fn number(host: &str, number: u32) -> ExtraHost {
+    let [_, high, middle, low] = number.min(0x00ff_ffff).to_be_bytes();
+    ExtraHost { host: host.to_owned(), ip: format!("0.{high}.{middle}.{low}") }
+}
+
+impl Emitter<'_> {
+    /// A step in an environment that is the same everywhere.
+    fn step(&self, args: Vec<String>, root: Output) -> Exec {
+        let mut exec = Exec::new(args);
+        exec.env = BTreeMap::from(
+            [
+                ("HOME", "/root"),
+                ("LC_ALL", "C.UTF-8"),
+                ("PATH", PATH),
+                // The interpreter must leave nothing of its own in a layer.
+                ("PYTHONDONTWRITEBYTECODE", "1"),
+                ("PYTHONHASHSEED", "0"),
+                ("SOURCE_DATE_EPOCH", EPOCH),
+                ("UV_NO_PROGRESS", "1"),
+                ("UV_PYTHON_DOWNLOADS", "never"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned())),
+        );
+        exec.cwd = "/".to_owned();
+        exec.root = Some(root);
+        exec.network = Network::None;
+        exec
+    }
+
+    /// A step's text with its arguments.
+    fn shell(text: String, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+        let head = ["/bin/sh".to_owned(), "-euc".to_owned(), text, "wheelbase".to_owned()];
+        head.into_iter().chain(arguments).collect()
+    }
+
+    /// Lets a step use the network, with the client's proxy, hosts and certificate.
+    fn go_online(&self, exec: &mut Exec) {
+        exec.network = self.surroundings.online;
+        exec.proxy.clone_from(&self.surroundings.proxy);
+        exec.extra_hosts.extend(self.surroundings.extra_hosts.iter().cloned());
+        exec.mounts.push(Mount::secret("/wheelbase/ca.pem", "ca", true));
+    }
+
+    /// What uv needs to ask an index.
+    fn use_index(&self, exec: &mut Exec) {
+        self.go_online(exec);
+        exec.mounts.push(Mount::secret("/wheelbase/netrc", "netrc", true));
+        // Another uv may write another store, so the id carries which uv it is.
+        let uv = self.plan.stage(self.plan.uv).key.short();
+        exec.mounts.push(Mount::cache("/wheelbase/cache", format!("wheelbase-uv-{uv}"), Sharing::Shared));
+    }
+
+    pub(super) fn system(&mut self, system: &System, on: Output, metadata: Metadata) -> Output {
+        let arguments = [
+            system.family.to_owned(),
+            system.python.clone().unwrap_or_default(),
+            if system.headers { "devel".to_owned() } else { String::new() },
+            system.user.clone().unwrap_or_default(),
+        ];
+        let arguments = arguments.into_iter().chain(system.packages.iter().cloned());
+        let mut exec = self.step(Self::shell(steps::system(), arguments), on);
+        self.go_online(&mut exec);
+        exec.mounts.push(Mount::tmpfs("/tmp"));
+        if system.family == "debian" {
+            exec.mounts.push(Mount::tmpfs("/var/lib/apt/lists"));
+            exec.mounts.push(Mount::tmpfs("/var/cache/apt"));
+        }
+        self.graph.exec(exec, metadata).root()
+    }
+
+    pub(super) fn unpack_uv(&mut self, root: Output, wheel: Output, metadata: Metadata) -> Output {
+        let args = vec![
+            self.plan.interpreter.clone(),
+            "-I".to_owned(),
+            "-c".to_owned(),
+            steps::unpack_uv(),
+        ];
+        let mut exec = self.step(args, root);
+        exec.mounts.push(self.exact("/wheelbase/wheel", wheel));
+        self.folder_of(exec, "/wheelbase/out", metadata)
+    }
+
+    pub(super) fn venv(&mut self, on: Output, metadata: Metadata) -> Installed {
+        let arguments = [self.plan.interpreter.clone(), steps::settle()];
+        let mut exec = self.step(Self::shell(steps::venv(), arguments), on);
+        exec.mounts.push(Mount::tmpfs("/tmp"));
+        self.install_step(exec, metadata)
+    }
+
+    pub(super) fn install(&mut self, install: &Install, on: Output, metadata: Metadata) -> Installed {
+        let head = [self.plan.interpreter.clone(), steps::settle()];
+        let exact = |package: &crate::plan::Package| format!("{}=={}", package.name, package.version);
+        let mut exec = match &install.from {
+            From::Files => {
+                let arguments = head.into_iter().chain(install.packages.iter().map(exact));
+                let mut exec = self.step(Self::shell(steps::install(), arguments), on);
+                for (index, package) in install.packages.iter().enumerate() {
+                    let wheel = self.download(&package.wheel);
+                    exec.mounts.push(self.exact(&format!("/wheelbase/wheels/{index}"), wheel));
+                }
+                exec
+            }
+            From::Index(index) => {
+                let lines = install
+                    .packages
+                    .iter()
+                    .map(|package| format!("{} --hash=sha256:{}", exact(package), package.wheel.sha256));
+                let arguments = head.into_iter().chain([index.clone()]).chain(lines);
+                let mut exec = self.step(Self::shell(steps::index(), arguments), on);
+                self.use_index(&mut exec);
+                exec
+            }
+        };
+        exec.mounts.push(Mount::tmpfs("/tmp"));
+        self.install_step(exec, metadata)
+    }
+
+    /// Installs wheels that were built here. They are mounted by content: a build that gave the same bytes again
+    /// installs nothing again.
+    pub(super) fn install_wheels(
+        &mut self,
+        wheels: &[(String, Output)],
+        on: Output,
+        metadata: Metadata,
+    ) -> Installed {
+        let head = [self.plan.interpreter.clone(), steps::settle()];
+        let arguments = head.into_iter().chain(wheels.iter().map(|(name, _)| name.clone()));
+        let mut exec = self.step(Self::shell(steps::install(), arguments), on);
+        for (index, (_, wheel)) in wheels.iter().enumerate() {
+            exec.mounts.push(Mount::read_only(format!("/wheelbase/wheels/{index}"), *wheel));
+        }
+        exec.mounts.push(Mount::tmpfs("/tmp"));
+        self.install_step(exec, metadata)
+    }
+
+    fn install_step(&mut self, mut exec: Exec, metadata: Metadata) -> Installed {
+        exec.mounts.push(self.uv());
+        exec.mounts.push(Mount::output("/wheelbase/out"));
+        let executed = self.graph.exec(exec, metadata);
+        let root = executed.root();
+        Installed { root, list: executed.mount("/wheelbase/out").unwrap_or(root) }
+    }
+
+    pub(super) fn compile(&mut self, compile: &Compile, root: Output, metadata: Metadata) -> Output {
+        let (shape, source) = match &compile.source {
+            Source::Archive(archive) => ("archive", {
+                let archive = self.download(archive);
+                self.exact("/wheelbase/sdist", archive)
+            }),
+            source => ("folder", {
+                let (source, selector) = self.source(&compile.name, source);
+                let dest = format!("/src/{}", compile.name);
+                Mount::bind(dest, Bind { source: Some(source), access: Access::Discard, ..Bind::default() })
+                    .selector(selector)
+            }),
+        };
+        let tool = if compile.cache.is_some() { "ccache" } else { "none" };
+        let arguments = [
+            compile.name.clone(),
+            shape.to_owned(),
+            tool.to_owned(),
+            compile.command.clone().unwrap_or_default(),
+        ];
+        let mut exec = self.step(Self::shell(steps::compile(), arguments), root);
+        exec.env.extend(self.compile_env(compile));
+        exec.mounts.push(source);
+        exec.mounts.push(self.uv());
+        if compile.network {
+            self.go_online(&mut exec);
+        }
+        exec.extra_hosts.push(number(JOBS, compile.jobs.unwrap_or(0)));
+        if let Some(cache) = &compile.cache {
+            exec.extra_hosts.push(number(CACHE_MEGABYTES, cache.max_megabytes));
+            exec.mounts.push(Mount::cache("/wheelbase/cache", cache.id.clone(), Sharing::Shared));
+        }
+        self.folder_of(exec, "/wheels", metadata)
+    }
+
+    /// The tier's environment, which compilers rely on, with the virtual environment in front.
+    fn compile_env(&self, compile: &Compile) -> BTreeMap<String, String> {
+        let mut env = match &self.plan.stage(compile.root.base).work {
+            Work::Image(image) => image.env.clone(),
+            Work::System(system) => match &self.plan.stage(system.on).work {
+                Work::Image(image) => image.env.clone(),
+                _ => BTreeMap::new(),
+            },
+            _ => BTreeMap::new(),
+        };
+        let path = env.get("PATH").map_or(PATH, String::as_str);
+        let path = format!("/opt/venv/bin:{path}");
+        let cuda = env.get("CUDA_HOME").cloned().unwrap_or_else(|| "/usr/local/cuda".to_owned());
+        env.insert("PATH".to_owned(), path);
+        env.insert("VIRTUAL_ENV".to_owned(), "/opt/venv".to_owned());
+        // Linking against the driver needs the stub; running must not find it.
+        let stubs = format!("{cuda}/lib64/stubs");
+        let library_path = match env.get("LIBRARY_PATH") {
+            Some(path) if path.split(':').any(|part| part == stubs) => path.clone(),
+            Some(path) if !path.is_empty() => format!("{path}:{stubs}"),
+            _ => stubs,
+        };
+        env.insert("LIBRARY_PATH".to_owned(), library_path);
+        env.insert("CUDA_HOME".to_owned(), cuda);
+        env.extend(compile.env.clone());
+        env
+    }
+
+    pub(super) fn project(&mut self, project: &Project, root: Output, metadata: Metadata) -> Output {
+        let (source, selector) = self.source(&project.name, &project.source);
+        let mode = if project.backend_index.is_some() { "isolated" } else { "offline" };
+        let index = project.backend_index.clone().unwrap_or_default();
+        let arguments = [project.name.clone(), mode.to_owned(), index];
+        let mut exec = self.step(Self::shell(steps::project(), arguments), root);
+        exec.env.insert("PATH".to_owned(), format!("/opt/venv/bin:{PATH}"));
+        exec.mounts.push(Mount::read_only("/wheelbase/source", source).selector(selector));
+        exec.mounts.push(self.uv());
+        if project.backend_index.is_some() {
+            self.use_index(&mut exec);
+        }
+        self.folder_of(exec, "/wheels", metadata)
+    }
+
+    /// A source tree and the folder of it that is meant.
+    fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
+        match source {
+            Source::Context { path, include, exclude } => {
+                let context = self.context();
+                let mut copy = Copy::new(context, format!("/{}", path.trim_start_matches('.')), "/");
+                copy.contents_only = true;
+                copy.create_dest_path = true;
+                if self.surroundings.patterns {
+                    copy.include.clone_from(include);
+                    copy.exclude.clone_from(exclude);
+                }
+                let metadata = Metadata::named(format!("[wheel {name}] take {path}"));
+                (self.graph.file(File::scratch().copy(copy), metadata), String::new())
+            }
+            Source::Git { url, rev, subdir, submodules } => {
+                let mut git = GitSource::new(url, rev);
+                git.skip_submodules = !submodules;
+                let metadata = Metadata::named(format!("[wheel {name}] check out {rev}"));
+                (self.graph.git(git, metadata), subdir.clone())
+            }
+            Source::Archive(archive) => (self.download(archive), String::new()),
+        }
+    }
+
+    pub(super) fn list(&mut self, root: Output, of: Output, metadata: Metadata) -> Output {
+        let args = vec![
+            self.plan.interpreter.clone(),
+            "-I".to_owned(),
+            "-S".to_owned(),
+            "-c".to_owned(),
+            steps::list(),
+            "/wheelbase/image".to_owned(),
+            "/wheelbase/out/files".to_owned(),
+        ];
+        let mut exec = self.step(args, root);
+        exec.mounts.push(self.exact("/wheelbase/image", of));
+        self.folder_of(exec, "/wheelbase/out", metadata)
+    }
+
+    /// Runs a process for the sake of one folder; what it does to its root is thrown away.
+    fn folder_of(&mut self, mut exec: Exec, dest: &str, metadata: Metadata) -> Output {
+        exec.mounts.push(Mount::output(dest));
+        let executed = self.graph.exec(exec, metadata);
+        executed.mount(dest).unwrap_or_else(|| executed.root())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_fit_an_address() {
+        assert_eq!(number("n", 0).ip, "0.0.0.0");
+        assert_eq!(number("n", 10_000).ip, "0.0.39.16");
+        assert_eq!(number("n", u32::MAX).ip, "0.255.255.255");
+    }
+}

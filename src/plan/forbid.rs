@@ -1,0 +1,281 @@
+//! What a finished image must not hold.
+//!
+//! Steps list the files that they leave (`steps/settle.py`, `steps/list.py`). Laid over each other in layer
+//! order, the lists are the finished filesystem, so the check needs no look into gigabytes of merged layers:
+//! one changed layer is one small list read again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::Forbidden;
+use crate::diagnostic::Diagnostic;
+
+/// Links followed before a path counts as going round in circles, as in Linux (`path_resolution(7)`).
+const MAX_LINKS: usize = 40;
+
+/// How many offending paths an error names.
+const SHOWN: usize = 5;
+
+/// The paths of a filesystem.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Tree {
+    /// Files, links and empty folders, and where links point.
+    leaves: BTreeMap<String, Option<String>>,
+    /// Everything above a leaf.
+    folders: BTreeSet<String>,
+}
+
+/// A list that a step left and that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListError {
+    line: usize,
+}
+
+impl std::fmt::Display for ListError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {} of a step's file list is not [path] or [path, target]", self.line)
+    }
+}
+
+impl std::error::Error for ListError {}
+
+impl Tree {
+    /// Lays the files of a list over the tree. Each line is a JSON array of a path and, for a link, its target.
+    pub fn lay(&mut self, list: &str) -> Result<(), ListError> {
+        for (index, line) in list.lines().enumerate() {
+            let entry: Vec<String> = serde_json::from_str(line).map_err(|_| ListError { line: index + 1 })?;
+            let (path, target) = match entry.as_slice() {
+                [path] => (path, None),
+                [path, target] => (path, Some(target.clone())),
+                _ => return Err(ListError { line: index + 1 }),
+            };
+            let mut parent = path.as_str();
+            while let Some((above, _)) = parent.rsplit_once('/') {
+                if above.is_empty() || !self.folders.insert(above.to_owned()) {
+                    break;
+                }
+                parent = above;
+            }
+            self.leaves.insert(path.clone(), target);
+        }
+        Ok(())
+    }
+
+    /// How many files, links and empty folders there are.
+    pub fn len(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.leaves.is_empty()
+    }
+
+    /// The paths that a pattern matches: an absolute path through any links, or a pattern in which `?` is one
+    /// character, `*` any number within a name, and `**` any number of folders. A pattern that does not start
+    /// with a slash or `**` may match at any depth.
+    pub fn matches(&self, pattern: &str) -> Vec<&str> {
+        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        let literal = parts.iter().take_while(|part| !part.contains(['*', '?'])).count();
+        if pattern.starts_with('/') && literal > 0 {
+            let Some(start) = self.resolve(&parts[..literal]) else { return Vec::new() };
+            if literal == parts.len() {
+                return vec![start];
+            }
+            let below = format!("{start}/");
+            return self.all().filter(|path| {
+                path.strip_prefix(&below).is_some_and(|rest| glob(&parts[literal..], rest))
+            }).collect();
+        }
+        let anywhere: Vec<&str> = std::iter::once("**").chain(parts.iter().copied()).collect();
+        let parts = if pattern.starts_with('/') { &parts } else { &anywhere };
+        self.all().filter(|path| glob(parts, path.trim_start_matches('/'))).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &str> {
+        self.leaves.keys().chain(self.folders.iter()).map(String::as_str)
+    }
+
+    /// Follows links from the root, as the kernel does for a process in the image.
+    fn resolve(&self, parts: &[&str]) -> Option<&str> {
+        let mut left: Vec<String> = parts.iter().rev().map(|part| (*part).to_owned()).collect();
+        let mut at = String::new();
+        let mut links = 0;
+        while let Some(part) = left.pop() {
+            match part.as_str() {
+                "" | "." => continue,
+                ".." => {
+                    at.truncate(at.rfind('/').unwrap_or(0));
+                    continue;
+                }
+                part => {
+                    at.push('/');
+                    at.push_str(part);
+                }
+            }
+            match self.leaves.get(&at) {
+                Some(Some(target)) if !left.is_empty() => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return None;
+                    }
+                    at.truncate(if target.starts_with('/') { 0 } else { at.rfind('/').unwrap_or(0) });
+                    left.extend(target.rsplit('/').map(str::to_owned));
+                }
+                Some(_) if left.is_empty() => {}
+                Some(_) => return None,
+                None if self.folders.contains(&at) => {}
+                None => return None,
+            }
+        }
+        self.leaves
+            .get_key_value(&at)
+            .map(|(path, _)| path)
+            .or_else(|| self.folders.get(&at))
+            .map(String::as_str)
+    }
+}
+
+/// Whether path components match pattern components.
+fn glob(pattern: &[&str], path: &str) -> bool {
+    fn components(pattern: &[&str], path: &[&str]) -> bool {
+        match (pattern.split_first(), path.split_first()) {
+            (None, None) => true,
+            (Some((&"**", rest)), _) => {
+                components(rest, path) || path.split_first().is_some_and(|(_, below)| components(pattern, below))
+            }
+            (Some((name, rest)), Some((first, below))) => self::name(name, first) && components(rest, below),
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+    components(pattern, &path.split('/').collect::<Vec<_>>())
+}
+
+/// Whether one name matches one component with `*` and `?`; takes time in proportion to the product of both
+/// lengths at worst.
+fn name(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            star = Some((p, t));
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[t]) {
+            p += 1;
+            t += 1;
+        } else if let Some((star_at, taken)) = star {
+            p = star_at + 1;
+            t = taken + 1;
+            star = Some((star_at, taken + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|rest| *rest == '*')
+}
+
+/// An error for every pattern that the finished filesystem matches.
+pub fn check(image: &str, tree: &Tree, forbid: &[Forbidden]) -> Vec<Diagnostic> {
+    forbid
+        .iter()
+        .filter_map(|forbidden| {
+            let mut found = tree.matches(&forbidden.pattern);
+            found.sort_unstable();
+            found.dedup();
+            let first = found.first()?;
+            let mut help = found.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+            if found.len() > SHOWN {
+                help.push_str(&format!(" and {} more", found.len() - SHOWN));
+            }
+            Some(
+                Diagnostic::error(format!("image `{image}` holds `{first}`, which it must not"))
+                    .at(forbidden.location.clone(), "forbidden here")
+                    .help(format!("found: {help}; choose a smaller tier, or leave out what brings it")),
+            )
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::{Location, SourceFile};
+    use proptest::prelude::*;
+
+    fn tree(entries: &[(&str, Option<&str>)]) -> Tree {
+        let list: String = entries
+            .iter()
+            .map(|(path, target)| match target {
+                None => format!("[\"{path}\"]\n"),
+                Some(target) => format!("[\"{path}\",\"{target}\"]\n"),
+            })
+            .collect();
+        let mut tree = Tree::default();
+        tree.lay(&list).unwrap();
+        tree
+    }
+
+    fn cuda() -> Tree {
+        tree(&[
+            ("/usr/local/cuda", Some("/etc/alternatives/cuda")),
+            ("/etc/alternatives/cuda", Some("../../usr/local/cuda-12.8")),
+            ("/usr/local/cuda-12.8/bin/nvcc", None),
+            ("/usr/local/cuda-12.8/include/cuda.h", None),
+            ("/opt/venv/lib/python3.12/site-packages/nvidia/cuda_nvcc/bin/ptxas", None),
+            ("/loop", Some("/loop")),
+        ])
+    }
+
+    #[test]
+    fn follows_links_like_the_kernel() {
+        let tree = cuda();
+        assert_eq!(tree.matches("/usr/local/cuda/include"), ["/usr/local/cuda-12.8/include"]);
+        assert_eq!(tree.matches("/usr/local/cuda/bin/*"), ["/usr/local/cuda-12.8/bin/nvcc"]);
+        assert!(tree.matches("/usr/local/cuda/lib64").is_empty());
+        assert!(tree.matches("/loop/x").is_empty());
+        assert_eq!(tree.matches("/usr/local/cuda"), ["/usr/local/cuda"]);
+    }
+
+    #[test]
+    fn patterns_match_at_any_depth() {
+        let tree = cuda();
+        assert_eq!(tree.matches("**/bin/nvcc"), ["/usr/local/cuda-12.8/bin/nvcc"]);
+        assert_eq!(tree.matches("nvcc"), ["/usr/local/cuda-12.8/bin/nvcc"]);
+        assert_eq!(tree.matches("**/bin/ptx??").len(), 1);
+        assert!(tree.matches("/bin/nvcc").is_empty());
+        assert_eq!(tree.matches("/**/cuda.h"), ["/usr/local/cuda-12.8/include/cuda.h"]);
+    }
+
+    #[test]
+    fn later_lists_lie_over_earlier_ones() {
+        let mut tree = tree(&[("/a/link", Some("/b"))]);
+        tree.lay("[\"/a/link\"]\n").unwrap();
+        assert_eq!(tree.leaves["/a/link"], None);
+        assert_eq!(tree.lay("[1]"), Err(ListError { line: 1 }));
+    }
+
+    #[test]
+    fn the_error_names_place_and_path() {
+        let file = SourceFile::new("wheelbase.toml", "paths = [\"**/bin/nvcc\"]");
+        let forbid =
+            [Forbidden { pattern: "**/bin/nvcc".into(), location: Location::new(&file, 9..22) }];
+        let errors = check("serve", &cuda(), &forbid);
+        assert_eq!(errors.len(), 1);
+        assert!(errors[0].one_line().starts_with("wheelbase.toml:1:10: image `serve` holds"));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(list in ".{0,80}", pattern in "[a-z*?/.]{0,20}") {
+            let mut tree = cuda();
+            let _ = tree.lay(&list);
+            let _ = tree.matches(&pattern);
+        }
+
+        #[test]
+        fn every_path_matches_itself(path in "(/[a-z]{1,4}){1,4}") {
+            let tree = tree(&[(&path, None)]);
+            prop_assert_eq!(tree.matches(&path), vec![path.as_str()]);
+        }
+    }
+}

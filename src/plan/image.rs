@@ -1,0 +1,197 @@
+//! One image: which packages, wheels and files it holds, in which order, and its config.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::key::{Input, sha256};
+use super::packages;
+use super::model::{CopyTree, Forbidden, ImagePlan, Root, StageId, Work};
+use super::planner::{Planner, SystemRequest};
+use super::steps;
+use crate::spec::Image;
+
+/// PATH of an image whose config has none, as Docker sets it.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+impl Planner<'_> {
+    /// Plans one image; `None` when errors were found.
+    pub(super) fn image(&mut self, image: &Image, uv: StageId) -> Option<ImagePlan> {
+        let errors = self.errors.len();
+        let location = self.spec.locate(&image.name);
+
+        // A compiled wheel that the lock knows brings the dependencies that the lock gives it.
+        let known = image.packages.iter().filter(|package| self.check_known(package)).count();
+        if known < image.packages.len() {
+            return None;
+        }
+        let mut requirements = image.packages.clone();
+        requirements.extend(
+            image.wheels.iter().filter(|wheel| self.in_lock(wheel.get_ref())).map(packages::as_requirement),
+        );
+        let context = packages::roots(
+            &requirements,
+            image.extras.iter().map(|extra| extra.get_ref().clone()),
+            image.groups.iter().map(|group| group.get_ref().clone()),
+        );
+        let words = self.words(&requirements, &[&image.extras, &image.groups]);
+        let mut sorted = self.sorted(&context, None, &words)?;
+        sorted.wheels.extend(image.wheels.iter().map(|wheel| wheel.get_ref().clone()));
+
+        let layers = self.package_layers(uv, sorted.packages, &location);
+        let mut kernels = Vec::new();
+        for name in &sorted.wheels {
+            if let Some(stage) = self.compile(name, uv, &context) {
+                kernels.push(self.install_wheels(uv, BTreeMap::from([(name.clone(), stage)])));
+            }
+        }
+        let mut projects = BTreeMap::new();
+        for project in sorted.projects {
+            if let Some(stage) = self.project(&project, uv, &location) {
+                projects.insert(project.name, stage);
+            }
+        }
+        if self.errors.len() > errors {
+            return None;
+        }
+
+        let tier = *image.tier.get_ref();
+        let named_user = image.user.as_ref().map(|user| user.get_ref().as_str()).filter(|user| {
+            let name = user.split(':').next().unwrap_or(user);
+            name != "root" && !name.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        let packages = self.spec.system.runtime.union(&image.system).cloned().collect();
+        let base = self.system(tier, SystemRequest { packages, headers: false, user: named_user });
+
+        // Heavy and slow first: a node that pulls a changed layer unpacks all layers above it again.
+        let mut trees: Vec<StageId> = self.venv_root(uv).trees;
+        trees.extend(layers.iter().filter(|(_, bucket)| !bucket).map(|(id, _)| *id));
+        trees.extend(kernels);
+        trees.extend(layers.iter().filter(|(_, bucket)| *bucket).map(|(id, _)| *id));
+        if !projects.is_empty() {
+            trees.push(self.install_wheels(uv, projects));
+        }
+        for copy in &image.copy {
+            let from = copy.from.get_ref().clone();
+            let inputs = vec![
+                self.parent(base),
+                Input::new("content", format!("{from} of the build context")),
+                Input::new("to", &copy.to),
+            ];
+            let name = format!("copy {from} to {}", copy.to);
+            let work = Work::Copy(CopyTree { on: base, from, to: copy.to.clone() });
+            let location = self.spec.locate(&copy.from);
+            trees.push(self.stage("copy", &name, work, inputs, Some(location)));
+        }
+
+        let forbid: Vec<Forbidden> = image
+            .forbid
+            .paths
+            .iter()
+            .map(|path| Forbidden { pattern: path.get_ref().clone(), location: self.spec.locate(path) })
+            .collect();
+        let lists = if forbid.is_empty() { Vec::new() } else { self.lists(base, &trees) };
+        let config = self.config(image, base, &trees);
+        Some(ImagePlan { root: Root { base, trees }, config, forbid, lists, location })
+    }
+
+    /// Stages whose file lists make up an image: what installs lists itself, the rest is listed by a stage.
+    fn lists(&mut self, base: StageId, trees: &[StageId]) -> Vec<StageId> {
+        std::iter::once(base)
+            .chain(trees.iter().copied())
+            .map(|id| match self.stages[id.0].work {
+                Work::Venv { .. } | Work::Install(_) | Work::InstallWheels { .. } => id,
+                _ => {
+                    let root = self.python_root();
+                    let mut inputs = self.root_inputs(&root);
+                    inputs.push(self.parent(id));
+                    inputs.push(Input::new("step", sha256(&steps::list())));
+                    let name = format!("files of {}", self.stages[id.0].name);
+                    let location = self.stages[id.0].location.clone();
+                    self.stage("list", &name, Work::List { root, of: id }, inputs, location)
+                }
+            })
+            .collect()
+    }
+
+    /// The image config: the tier's, with what the spec says laid over it.
+    fn config(&self, image: &Image, base: StageId, trees: &[StageId]) -> Value {
+        let tier = match &self.stages[base.0].work {
+            Work::System(system) => system.on,
+            _ => base,
+        };
+        let (mut config, mut env) = match &self.stages[tier.0].work {
+            Work::Image(source) => (source.config.clone().unwrap_or_else(|| json!({})), source.env.clone()),
+            _ => (json!({}), BTreeMap::new()),
+        };
+        if !config.is_object() {
+            config = json!({});
+        }
+        let platform = &self.request.platform;
+        config["architecture"] = json!(platform.architecture);
+        config["os"] = json!(platform.os);
+        if !platform.variant.is_empty() {
+            config["variant"] = json!(platform.variant);
+        }
+
+        let path = env.get("PATH").map_or(DEFAULT_PATH, String::as_str);
+        env.insert("PATH".into(), format!("/opt/venv/bin:{path}"));
+        env.insert("VIRTUAL_ENV".into(), "/opt/venv".into());
+        env.extend(image.env.clone());
+
+        let mut inner = match config["config"].take() {
+            Value::Object(inner) => inner,
+            _ => Map::new(),
+        };
+        let env: Vec<String> = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        inner.insert("Env".into(), json!(env));
+        if let Some(user) = &image.user {
+            inner.insert("User".into(), json!(user.get_ref()));
+        }
+        if let Some(workdir) = &image.workdir {
+            inner.insert("WorkingDir".into(), json!(workdir));
+        }
+        if let Some(entrypoint) = &image.entrypoint {
+            inner.insert("Entrypoint".into(), json!(entrypoint));
+            // As in a Dockerfile: arguments meant for another entrypoint are not kept.
+            inner.remove("Cmd");
+        }
+        if let Some(cmd) = &image.cmd {
+            inner.insert("Cmd".into(), json!(cmd));
+        }
+        extend(&mut inner, "Labels", image.labels.iter().map(|(name, value)| (name.clone(), json!(value))));
+        extend(&mut inner, "ExposedPorts", image.ports.iter().map(|port| (port.clone(), json!({}))));
+        // A tier's ONBUILD triggers are for Dockerfiles that build on it.
+        inner.remove("OnBuild");
+        config["config"] = Value::Object(inner);
+
+        let mut history = config["history"].as_array().cloned().unwrap_or_default();
+        if base != tier {
+            history.push(self.history(base));
+        }
+        history.extend(trees.iter().map(|id| self.history(*id)));
+        config["history"] = json!(history);
+        if let Value::Object(config) = &mut config {
+            config.remove("rootfs");
+            // The tier's time of creation is not this image's; without SOURCE_DATE_EPOCH it has none.
+            config.remove("created");
+        }
+        config
+    }
+
+    fn history(&self, id: StageId) -> Value {
+        json!({ "created_by": format!("wheelbase: {}", self.stages[id.0].name), "comment": "wheelbase" })
+    }
+}
+
+/// Adds entries to an object of the config, which may be missing or null.
+fn extend(config: &mut Map<String, Value>, key: &str, entries: impl Iterator<Item = (String, Value)>) {
+    let mut object = match config.remove(key) {
+        Some(Value::Object(object)) => object,
+        _ => Map::new(),
+    };
+    object.extend(entries);
+    if !object.is_empty() {
+        config.insert(key.into(), Value::Object(object));
+    }
+}

@@ -1,0 +1,141 @@
+//! Which packages share a layer.
+//!
+//! A big package gets a layer of its own; the rest share a fixed number of buckets, chosen by rendezvous hashing
+//! of the name alone. So a new, changed or removed package moves no other package to another layer, except where
+//! it crosses the size threshold or pushes another one over the cap.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use crate::spec::Layers;
+
+/// A package as far as layering is concerned.
+pub(super) trait Sized {
+    /// Normalised name.
+    fn name(&self) -> &str;
+    /// Bytes of its wheel; 0 when unknown.
+    fn size(&self) -> u64;
+}
+
+/// Packages that share a layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group<T> {
+    /// `torch`, or `packages 3/8` for a bucket.
+    pub(super) name: String,
+    /// Sorted by name.
+    pub(super) packages: Vec<T>,
+    /// Whether it is a bucket of small packages.
+    pub(super) bucket: bool,
+}
+
+/// Spreads packages over layers: the heavy ones first (by power of two of their size, then name, so that a
+/// version bump that makes a wheel a little larger reorders nothing), then the buckets.
+pub(super) fn group<T: Sized>(packages: impl IntoIterator<Item = T>, layers: &Layers) -> Vec<Group<T>> {
+    let (mut heavy, mut light): (Vec<T>, Vec<T>) =
+        packages.into_iter().partition(|package| package.size() >= layers.threshold);
+    let order = |package: &T| (Reverse(package.size().checked_ilog2()), package.name().to_owned());
+    heavy.sort_by_key(order);
+    let most = layers.max.saturating_sub(layers.buckets).max(1) as usize;
+    if heavy.len() > most {
+        light.extend(heavy.drain(most..));
+    }
+
+    let mut groups: Vec<Group<T>> = heavy
+        .into_iter()
+        .map(|package| Group { name: package.name().to_owned(), packages: vec![package], bucket: false })
+        .collect();
+    let buckets = layers.buckets.max(1);
+    let mut shared: BTreeMap<u32, Vec<T>> = BTreeMap::new();
+    for package in light {
+        shared.entry(bucket(package.name(), buckets)).or_default().push(package);
+    }
+    for (index, mut packages) in shared {
+        packages.sort_by(|left, right| left.name().cmp(right.name()));
+        groups.push(Group { name: format!("packages {}/{buckets}", index + 1), packages, bucket: true });
+    }
+    groups
+}
+
+/// The bucket with the highest hash of (bucket, name): with one bucket more, only the packages that move into
+/// the new one move at all.
+fn bucket(name: &str, buckets: u32) -> u32 {
+    (0..buckets)
+        .max_by_key(|bucket| {
+            let mut hash = Sha256::new();
+            hash.update(bucket.to_le_bytes());
+            hash.update(name.as_bytes());
+            hash.finalize()
+        })
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    struct Wheel(String, u64);
+
+    impl Sized for Wheel {
+        fn name(&self) -> &str {
+            &self.0
+        }
+        fn size(&self) -> u64 {
+            self.1
+        }
+    }
+
+    const LAYERS: Layers = Layers { threshold: 20_000_000, buckets: 8, max: 40 };
+
+    fn home(groups: &[Group<Wheel>]) -> BTreeMap<String, String> {
+        groups
+            .iter()
+            .flat_map(|group| group.packages.iter().map(|wheel| (wheel.0.clone(), group.name.clone())))
+            .collect()
+    }
+
+    #[test]
+    fn heavy_packages_stand_alone_and_first() {
+        let groups = group(
+            [Wheel("idna".into(), 70_000), Wheel("torch".into(), 900_000_000), Wheel("triton".into(), 150_000_000)],
+            &LAYERS,
+        );
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(&names[..2], ["torch", "triton"]);
+        assert!(groups[2].bucket);
+    }
+
+    proptest! {
+        #[test]
+        fn a_new_package_moves_no_other(
+            names in prop::collection::btree_set("[a-z]{1,8}", 1..30),
+            sizes in prop::collection::vec(0u64..40_000_000, 30),
+            new in "[A-Z]{1,8}",
+            size in 0u64..40_000_000,
+        ) {
+            let layers = Layers { max: 1000, ..LAYERS };
+            let wheels: Vec<Wheel> =
+                names.into_iter().zip(sizes).map(|(name, size)| Wheel(name, size)).collect();
+            let before = home(&group(wheels.clone(), &layers));
+            let order_before: Vec<String> = group(wheels.clone(), &layers).into_iter().map(|group| group.name).collect();
+            let mut more = wheels;
+            more.push(Wheel(new.clone(), size));
+            let after_groups = group(more, &layers);
+            let order_after: Vec<String> = after_groups.iter().map(|group| group.name.clone())
+                .filter(|name| order_before.contains(name)).collect();
+            let mut after = home(&after_groups);
+            after.remove(&new);
+            prop_assert_eq!(before, after);
+            prop_assert_eq!(order_before, order_after);
+        }
+
+        #[test]
+        fn never_more_layers_than_allowed(sizes in prop::collection::vec(0u64..90_000_000, 0..80)) {
+            let wheels = sizes.iter().enumerate().map(|(index, size)| Wheel(format!("p{index}"), *size));
+            prop_assert!(group(wheels, &LAYERS).len() <= LAYERS.max as usize);
+        }
+    }
+}

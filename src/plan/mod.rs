@@ -1,0 +1,135 @@
+//! The decision: which stages there are, what each is made from, and why.
+//!
+//! [`plan`] turns a spec, a lock, a platform and the images that a registry has resolved into a [`Plan`]. It is a
+//! pure function: no file, network, clock or chance takes part, and the same input gives the same bytes. It
+//! knows nothing of BuildKit; `llb` translates a plan, `cli` shows it.
+//!
+//! ```text
+//! devel tier -- system packages --.
+//! python tier -- venv -- needs ---+-- compile --> wheel --.
+//!                  |                                       |
+//!                  +-- layer: torch     --.                |
+//!                  +-- layer: bucket n  --+-- image: tier + system packages + venv + layers + wheels + copies
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::diagnostic::{Diagnostic, Location};
+use crate::lock::{Lock, Project as PyProject};
+use crate::platform::Platform;
+use crate::spec::{Provider, Spec, Tier, Uv};
+
+mod compact;
+pub mod forbid;
+mod image;
+mod key;
+mod layers;
+mod model;
+mod packages;
+mod planner;
+pub mod steps;
+mod wheel;
+
+pub use compact::{LABEL, compact};
+pub use key::{Input, Key};
+pub use model::{
+    Compile, CompilerCache, CopyTree, Download, Forbidden, From, ImagePlan, ImageSource, Install, Package, Plan,
+    Project, PythonSource, Root, Source, Stage, StageId, System, Work,
+};
+
+/// Everything that a plan depends on.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// What the user wrote.
+    pub spec: &'a Spec,
+    /// What the resolver decided; `None` when there is no lockfile, which is an error only if it is needed.
+    pub lock: Option<&'a Lock>,
+    /// The pyproject.toml files of the folders that [`project_paths`] names, by folder relative to the build context.
+    pub projects: &'a BTreeMap<String, PyProject>,
+    /// What is built for.
+    pub platform: Platform,
+    /// What a registry says of the images that [`references`] names; may be empty.
+    pub resolved: &'a BTreeMap<String, Resolved>,
+    /// The images of the spec to plan.
+    pub images: &'a BTreeSet<String>,
+}
+
+/// What a registry says of an image reference.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// Digest of the manifest or index; `None` for an image that only the daemon's own store has.
+    pub digest: Option<String>,
+    /// The image config for the platform.
+    pub config: Value,
+}
+
+/// Plans the images of a request. All errors are reported, each at its place in the spec.
+pub fn plan(request: &Request<'_>) -> Result<Plan, Vec<Diagnostic>> {
+    planner::Planner::new(request).plan()
+}
+
+/// The image references that planning these images asks for, with the place of each.
+pub fn references(spec: &Spec, images: &BTreeSet<String>) -> BTreeMap<String, Location> {
+    let mut tiers = BTreeSet::from([planner::python_tier(spec)]);
+    tiers.extend(images.iter().filter_map(|name| spec.images.get(name)).map(|image| *image.tier.get_ref()));
+    if !spec.wheels.is_empty() {
+        tiers.insert(Tier::Devel);
+    }
+    let mut references: BTreeMap<String, Location> = tiers
+        .into_iter()
+        .filter_map(|tier| spec.gpu.tiers.get(&tier))
+        .map(|reference| (reference.get_ref().clone(), spec.locate(reference)))
+        .collect();
+    if let Provider::Image { reference, .. } = &spec.python.provider {
+        references.insert(reference.get_ref().clone(), spec.locate(reference));
+    }
+    if let Uv::Image { reference } = &spec.uv {
+        references.insert(reference.get_ref().clone(), spec.locate(reference));
+    }
+    references
+}
+
+/// Folders, relative to the build context, whose pyproject.toml planning may ask for.
+pub fn project_paths(spec: &Spec, lock: &Lock) -> BTreeSet<String> {
+    use crate::lock::Source;
+    lock.packages()
+        .iter()
+        .filter_map(|package| match package.source() {
+            Source::Directory { path } | Source::Editable { path } => Some(path),
+            _ => None,
+        })
+        .map(|path| beside(spec.python.lock.get_ref(), path))
+        .collect()
+}
+
+/// A path relative to a file's folder, relative to what the file's own path is relative to.
+pub(crate) fn beside(file: &str, path: &str) -> String {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_beside_a_file() {
+        assert_eq!(beside("uv.lock", "."), ".");
+        assert_eq!(beside("uv.lock", "train"), "train");
+        assert_eq!(beside("python/uv.lock", "../lib/a"), "lib/a");
+        assert_eq!(beside("python/uv.lock", "."), "python");
+        assert_eq!(beside("uv.lock", "../outside"), "../outside");
+    }
+}

@@ -1,0 +1,345 @@
+//! The decision, as data.
+//!
+//! A [`Plan`] is a list of [`Stage`]s in dependency order. A stage says *what* is made from *what*; how it is
+//! said to BuildKit is the business of `llb`. Each stage carries the inputs of its key, so that it can explain
+//! itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::key::{Input, Key};
+use crate::diagnostic::Location;
+use crate::platform::Platform;
+
+/// Index of a stage in [`Plan::stages`]; a stage only refers to stages before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct StageId(pub(super) usize);
+
+/// What will be built, and why.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// `name` of the spec.
+    pub name: String,
+    /// What it is built for.
+    pub platform: Platform,
+    /// Absolute path of the interpreter, the same in every tier.
+    pub interpreter: String,
+    /// All stages, dependencies first.
+    pub stages: Vec<Stage>,
+    /// Where uv comes from.
+    pub uv: StageId,
+    /// The finished images by name.
+    pub images: BTreeMap<String, ImagePlan>,
+}
+
+impl Plan {
+    /// The stage with this id.
+    pub fn stage(&self, id: StageId) -> &Stage {
+        &self.stages[id.0]
+    }
+
+    /// Stages with their ids, dependencies first.
+    pub fn iter(&self) -> impl Iterator<Item = (StageId, &Stage)> {
+        self.stages.iter().enumerate().map(|(index, stage)| (StageId(index), stage))
+    }
+}
+
+/// One step of the build.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    /// Unique within the plan, such as `layer torch` or `wheel flash-attn`.
+    pub name: String,
+    /// What is done.
+    pub work: Work,
+    /// Everything that the result depends on.
+    pub inputs: Vec<Input>,
+    /// Digest of `inputs` and of the keys of the stages it stands on.
+    pub key: Key,
+    /// The place of the spec that asked for it.
+    pub location: Option<Location>,
+}
+
+/// A filesystem to run in: a whole image with trees laid upon it, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// An [`Work::Image`] or [`Work::System`].
+    pub base: StageId,
+    /// Stages that make a tree, lowest first.
+    pub trees: Vec<StageId>,
+}
+
+/// What a stage does.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// A published image.
+    Image(ImageSource),
+    /// Operating system packages on a tier. The result is a whole filesystem.
+    System(System),
+    /// An interpreter at `/opt/python`. The result is a tree.
+    Python(PythonSource),
+    /// The uv binary from its wheel; the result is a folder with `uv`.
+    UnpackUv {
+        /// Where Python is found.
+        root: Root,
+        /// The wheel.
+        wheel: Download,
+    },
+    /// The empty virtual environment at `/opt/venv`, a tree.
+    Venv {
+        /// What it is made in.
+        root: Root,
+    },
+    /// A group of the lock's packages, a tree below `/opt/venv`.
+    Install(Install),
+    /// Wheels that other stages built, a tree below `/opt/venv`.
+    InstallWheels {
+        /// What they are installed into.
+        root: Root,
+        /// Name and stage of each.
+        wheels: BTreeMap<String, StageId>,
+    },
+    /// A kernel wheel; the result is a folder with wheels.
+    Compile(Compile),
+    /// The wheel of a folder with a pyproject.toml; the result is a folder with wheels.
+    Project(Project),
+    /// Files of the build context, a tree.
+    Copy(CopyTree),
+    /// The list of all files of a filesystem, for checks; the result is a folder with `files`.
+    List {
+        /// Where Python is found.
+        root: Root,
+        /// What is listed.
+        of: StageId,
+    },
+}
+
+/// A published image.
+#[derive(Debug, Clone)]
+pub struct ImageSource {
+    /// Fully qualified reference, with a tag and perhaps a digest.
+    pub reference: String,
+    /// Digest of its manifest or index, when a registry has been asked.
+    pub digest: Option<String>,
+    /// Environment of its config.
+    pub env: BTreeMap<String, String>,
+    /// Its whole config, when a registry has been asked.
+    pub config: Option<Value>,
+}
+
+/// Operating system packages.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// The image that they are installed on.
+    pub on: StageId,
+    /// `debian` or `redhat`.
+    pub family: &'static str,
+    /// Sorted package names.
+    pub packages: BTreeSet<String>,
+    /// The interpreter to install if it is missing (`python3.12`).
+    pub python: Option<String>,
+    /// Whether the interpreter's headers are needed.
+    pub headers: bool,
+    /// A user to create if it is missing.
+    pub user: Option<String>,
+}
+
+/// Where `/opt/python` comes from.
+#[derive(Debug, Clone)]
+pub enum PythonSource {
+    /// An archive with one top folder.
+    Archive(Download),
+    /// A folder of an image.
+    Image {
+        /// The image.
+        image: StageId,
+        /// The folder in it.
+        path: String,
+    },
+}
+
+/// A file by URL and hash.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Download {
+    /// Absolute URL.
+    pub url: String,
+    /// Lower-case hex.
+    pub sha256: String,
+    /// The file's name.
+    pub filename: String,
+}
+
+/// A group of packages that share a layer.
+#[derive(Debug, Clone)]
+pub struct Install {
+    /// What they are installed into.
+    pub root: Root,
+    /// Sorted by name.
+    pub packages: Vec<Package>,
+    /// How they are fetched.
+    pub from: From,
+}
+
+/// How a group of packages is fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum From {
+    /// Each from its own URL, by BuildKit, and checked by hash.
+    Files,
+    /// By uv, inside the step, from this index.
+    Index(String),
+}
+
+/// A package of the lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    /// Normalised name.
+    pub name: String,
+    /// Version with local part.
+    pub version: String,
+    /// The chosen wheel.
+    pub wheel: Download,
+    /// Bytes of the wheel, when the lock says.
+    pub size: Option<u64>,
+}
+
+/// A kernel wheel's compile.
+#[derive(Debug, Clone)]
+pub struct Compile {
+    /// Normalised name.
+    pub name: String,
+    /// What it is compiled in: devel tier, interpreter, environment, needs.
+    pub root: Root,
+    /// The source.
+    pub source: Source,
+    /// Command of the spec; `None` for the default one.
+    pub command: Option<String>,
+    /// The spec's and the architectures', sorted.
+    pub env: BTreeMap<String, String>,
+    /// `None` when nothing is cached.
+    pub cache: Option<CompilerCache>,
+    /// Compilers at once; `None` when the step works it out. Not part of the key.
+    pub jobs: Option<u32>,
+    /// Whether the build may use the network.
+    pub network: bool,
+}
+
+/// Source of a wheel.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A folder of the build context.
+    Context {
+        /// Relative to the context, `.` for all of it.
+        path: String,
+        /// Only these, in Docker's pattern syntax; empty for all.
+        include: Vec<String>,
+        /// Never these.
+        exclude: Vec<String>,
+    },
+    /// A git commit.
+    Git {
+        /// Remote URL.
+        url: String,
+        /// Full commit.
+        rev: String,
+        /// Folder of the repository, empty for its root.
+        subdir: String,
+        /// Whether submodules are checked out.
+        submodules: bool,
+    },
+    /// A source distribution.
+    Archive(Download),
+}
+
+/// A compiler cache in a cache mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompilerCache {
+    /// Id of the cache mount: scope, tool and platform. Not part of the key.
+    pub id: String,
+    /// Largest size in megabytes. Not part of the key.
+    pub max_megabytes: u32,
+}
+
+/// A folder with a pyproject.toml that becomes a wheel.
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// Normalised name.
+    pub name: String,
+    /// What it is built in.
+    pub root: Root,
+    /// Its folder.
+    pub source: Source,
+    /// `None`: everything needed is there, no network. `Some(index)`: the build backend comes from this index
+    /// (empty: uv's default one).
+    pub backend_index: Option<String>,
+}
+
+/// `copy` of an image.
+#[derive(Debug, Clone)]
+pub struct CopyTree {
+    /// The filesystem that it will be laid upon: links in its folders are followed.
+    pub on: StageId,
+    /// Path in the build context.
+    pub from: String,
+    /// Absolute path in the image.
+    pub to: String,
+}
+
+/// A finished image.
+#[derive(Debug, Clone)]
+pub struct ImagePlan {
+    /// Its filesystem: tier, then trees in layer order.
+    pub root: Root,
+    /// Its config (OCI image config), without `rootfs`.
+    pub config: Value,
+    /// Patterns that no path of the finished filesystem may match, with their places.
+    pub forbid: Vec<Forbidden>,
+    /// Stages whose `files` lists make up the finished filesystem together, lowest first; empty without `forbid`.
+    pub lists: Vec<StageId>,
+    /// Where it is declared.
+    pub location: Location,
+}
+
+/// One pattern of `forbid.paths`.
+#[derive(Debug, Clone)]
+pub struct Forbidden {
+    /// The pattern.
+    pub pattern: String,
+    /// Its place.
+    pub location: Location,
+}
+
+impl Work {
+    /// The stages that this one is made from. `uv` is the plan's uv, which steps that install need.
+    pub fn stands_on(&self, uv: StageId) -> Vec<StageId> {
+        let on_root = |root: &Root| -> Vec<StageId> {
+            std::iter::once(root.base).chain(root.trees.iter().copied()).collect()
+        };
+        match self {
+            Self::Image(_) | Self::Python(PythonSource::Archive(_)) => Vec::new(),
+            Self::System(System { on, .. }) | Self::Copy(CopyTree { on, .. }) => vec![*on],
+            Self::Python(PythonSource::Image { image, .. }) => vec![*image],
+            Self::UnpackUv { root, .. } => on_root(root),
+            Self::Venv { root }
+            | Self::Install(Install { root, .. })
+            | Self::Compile(Compile { root, .. })
+            | Self::Project(Project { root, .. }) => {
+                let mut stages = on_root(root);
+                stages.push(uv);
+                stages
+            }
+            Self::InstallWheels { root, wheels } => {
+                let mut stages = on_root(root);
+                stages.extend(wheels.values());
+                stages.push(uv);
+                stages
+            }
+            Self::List { root, of } => {
+                let mut stages = on_root(root);
+                stages.push(*of);
+                stages
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! From the lock's subset to what each package becomes: a wheel to install, a wheel to compile, or a folder of
+//! the build context to build.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::Package;
+use super::planner::{Planner, Wanted, download};
+use crate::diagnostic::{Diagnostic, Location, nearest};
+use crate::lock::{Artifact, Locked, PackageName, Root, Roots, Source, Subset, SubsetError};
+use crate::spec::{Fetch, Requirement, Spanned};
+
+/// A subset, told apart by what has to be done.
+#[derive(Debug, Default)]
+pub(super) struct Sorted {
+    /// To be installed as they are.
+    pub(super) packages: Vec<Wanted>,
+    /// Names of `[wheels]` that stand in for a package of the lock.
+    pub(super) wheels: BTreeSet<String>,
+    /// Folders of the build context.
+    pub(super) projects: Vec<ProjectRef>,
+}
+
+/// A folder of the build context that the lock names as a package.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ProjectRef {
+    /// Normalised name.
+    pub(super) name: String,
+    /// Relative to the lockfile's folder, `.` for that folder itself.
+    pub(super) path: String,
+}
+
+/// What the spec asks for, as the lock wants it.
+pub(super) fn roots(
+    packages: &[Spanned<Requirement>],
+    extras: impl IntoIterator<Item = String>,
+    groups: impl IntoIterator<Item = String>,
+) -> Roots {
+    Roots {
+        packages: packages
+            .iter()
+            .filter_map(|requirement| {
+                let requirement = requirement.get_ref();
+                let name: PackageName = requirement.name.parse().ok()?;
+                Some(Root { name, extras: requirement.extras.clone() })
+            })
+            .collect(),
+        extras: extras.into_iter().collect(),
+        groups: groups.into_iter().collect(),
+    }
+}
+
+impl Planner<'_> {
+    /// The subset for `wanted`, in the resolution that `context` selects, told apart. Errors are placed at the
+    /// words of the spec that caused them, and `None` is returned.
+    pub(super) fn sorted(
+        &mut self,
+        wanted: &Roots,
+        context: Option<&Roots>,
+        words: &[(String, Location)],
+    ) -> Option<Sorted> {
+        if wanted.packages.is_empty() {
+            return Some(Sorted::default());
+        }
+        let Some(lock) = self.request.lock else {
+            let path = self.spec.python.lock.get_ref();
+            let mut error = Diagnostic::error(format!("the lockfile `{path}` does not exist"))
+                .help("write it with `uv lock`, and see that no .dockerignore hides it");
+            error = error.at(self.spec.locate(&self.spec.python.lock), "looked for in the build context");
+            if !self.errors.contains(&error) {
+                self.errors.push(error);
+            }
+            return None;
+        };
+        let target = self.target();
+        let subset = match context {
+            Some(context) => lock.subset_within(wanted, context, &target),
+            None => lock.subset(wanted, &target),
+        };
+        match subset {
+            Ok(subset) => self.sort(&subset, words),
+            Err(errors) => {
+                for error in errors {
+                    let diagnostic = self.subset_error(&error, words);
+                    if !self.errors.contains(&diagnostic) {
+                        self.errors.push(diagnostic);
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    fn subset_error(&self, error: &SubsetError, words: &[(String, Location)]) -> Diagnostic {
+        let message = error.message();
+        // The word that the error is about, if the spec has it; else the first root.
+        let word = words
+            .iter()
+            .find(|(word, _)| message.contains(&format!("`{word}`")))
+            .or_else(|| words.first());
+        let mut diagnostic = Diagnostic::error(message);
+        if let Some((_, location)) = word {
+            diagnostic = diagnostic.at(location.clone(), "asked for here");
+        }
+        match error.help() {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        }
+    }
+
+    fn sort(&mut self, subset: &Subset, words: &[(String, Location)]) -> Option<Sorted> {
+        let mut sorted = Sorted::default();
+        let errors = self.errors.len();
+        for locked in &subset.packages {
+            let name = locked.name.as_str();
+            if self.spec.wheels.contains_key(name) {
+                sorted.wheels.insert(name.to_owned());
+                continue;
+            }
+            match &locked.artifact {
+                Artifact::Wheel { .. } => match self.wanted(locked) {
+                    Ok(wanted) => sorted.packages.push(wanted),
+                    Err(error) => self.package_error(locked, words, error),
+                },
+                Artifact::Tree { path, .. } => {
+                    sorted.projects.push(ProjectRef { name: name.to_owned(), path: path.clone() });
+                }
+                Artifact::Nothing => {}
+                Artifact::Sdist { .. } => self.package_error(
+                    locked,
+                    words,
+                    Diagnostic::error(format!(
+                        "`{name}` has no wheel for {} and Python {}.{}, only a source distribution",
+                        self.request.platform,
+                        self.spec.python.version.get_ref().0,
+                        self.spec.python.version.get_ref().1
+                    ))
+                    .help(format!(
+                        "compile it in a stage of its own: [wheels.{name}] with source = {{ lock = true }} \
+                         and needs = [\"setuptools\"], or what its pyproject.toml requires"
+                    )),
+                ),
+                Artifact::Git { url, rev, .. } => self.package_error(
+                    locked,
+                    words,
+                    Diagnostic::error(format!("`{name}` comes from a git repository and has to be built"))
+                        .help(format!(
+                            "build it in a stage of its own: [wheels.{name}] with \
+                             source = {{ git = \"{url}\", rev = \"{rev}\" }}"
+                        )),
+                ),
+            }
+        }
+        (self.errors.len() == errors).then_some(sorted)
+    }
+
+    fn package_error(&mut self, locked: &Locked, words: &[(String, Location)], mut error: Diagnostic) {
+        let root = locked.path.first().map(PackageName::as_str);
+        let place = words.iter().find(|(word, _)| Some(word.as_str()) == root).or_else(|| words.first());
+        if let Some((_, location)) = place {
+            error = error.at(location.clone(), format!("needed by {}", path(locked)));
+        }
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    /// How a locked wheel is fetched.
+    fn wanted(&self, locked: &Locked) -> Result<Wanted, Diagnostic> {
+        let Artifact::Wheel { filename, url, sha256, size, .. } = &locked.artifact else {
+            return Err(Diagnostic::error(format!("`{}` is not a wheel", locked.name)));
+        };
+        let name = locked.name.as_str().to_owned();
+        let fetch = self.spec.python.fetch;
+        let Some(sha256) = sha256 else {
+            return Err(Diagnostic::error(format!("the lock has no SHA-256 for `{filename}`")).help(
+                "lock it from an index that publishes hashes: what is not pinned by a hash is not installed",
+            ));
+        };
+        let index = match &locked.source {
+            Source::Registry { url } => Some(url.clone()),
+            _ => None,
+        };
+        let index = match (fetch, url, index) {
+            (Fetch::Auto | Fetch::File, Some(_), _) => None,
+            (Fetch::Auto | Fetch::Index, _, Some(index)) => Some(index),
+            (Fetch::Index, Some(_), None) => None,
+            (Fetch::File, None, _) => {
+                return Err(Diagnostic::error(format!("the lock gives no URL for `{filename}`"))
+                    .help("write fetch = \"index\" in [python]: uv then takes it from its index"));
+            }
+            (_, None, None) => {
+                return Err(Diagnostic::error(format!("`{filename}` is a file beside the lock"))
+                    .help("publish it in an index, or give its source in [wheels]"));
+            }
+        };
+        let mut wheel = download(url.as_deref().unwrap_or_default(), sha256);
+        wheel.filename.clone_from(filename);
+        let package =
+            Package { name, version: locked.version.clone().unwrap_or_default(), wheel, size: *size };
+        Ok(Wanted { package, because: path(locked), index })
+    }
+
+    /// Says that a name is neither in the lock nor in `[wheels]`.
+    pub(super) fn check_known(&mut self, requirement: &Spanned<Requirement>) -> bool {
+        let name = &requirement.get_ref().name;
+        let Some(lock) = self.request.lock else { return true };
+        if self.in_lock(name) || self.spec.wheels.contains_key(name) {
+            return true;
+        }
+        let names: BTreeSet<&str> = lock
+            .packages()
+            .iter()
+            .map(|package| package.name().as_str())
+            .chain(self.spec.wheels.keys().map(String::as_str))
+            .collect();
+        let help = nearest(name, names)
+            .map(|near| format!("did you mean `{near}`?"))
+            .unwrap_or_else(|| format!("add it with `uv add {name}`, or to a dependency group of the project"));
+        let error = Diagnostic::error(format!("`{name}` is not in {}", self.spec.python.lock.get_ref()))
+            .at(self.spec.locate(requirement), "neither a package of the lock nor one of [wheels]")
+            .help(help);
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+        false
+    }
+
+    /// Whether the lock has a package of this name.
+    pub(super) fn in_lock(&self, name: &str) -> bool {
+        let Ok(name) = name.parse::<PackageName>() else { return false };
+        self.request.lock.is_some_and(|lock| lock.find(&name).next().is_some())
+    }
+
+    /// Words of the spec with their places, for errors.
+    pub(super) fn words(&self, requirements: &[Spanned<Requirement>], others: &[&[Spanned<String>]]) -> Vec<(String, Location)> {
+        let requirements =
+            requirements.iter().map(|word| (word.get_ref().name.clone(), self.spec.locate(word)));
+        let others = others
+            .iter()
+            .flat_map(|words| words.iter())
+            .map(|word| (word.get_ref().clone(), self.spec.locate(word)));
+        requirements.chain(others).collect()
+    }
+}
+
+/// `train > torch > numpy`.
+fn path(locked: &Locked) -> String {
+    locked.path.iter().map(PackageName::as_str).collect::<Vec<_>>().join(" > ")
+}
+
+/// The requirement that a wheel's own name is.
+pub(super) fn as_requirement(name: &Spanned<String>) -> Spanned<Requirement> {
+    let requirement = Requirement { name: name.get_ref().clone(), extras: BTreeSet::new() };
+    Spanned::new(name.span(), requirement)
+}
+
+/// Stages by name.
+pub(super) type Built = BTreeMap<String, super::model::StageId>;

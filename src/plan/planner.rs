@@ -1,0 +1,399 @@
+//! Spec, lock, platform and resolved images in; [`Plan`] out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::key::{Input, Key, key, sha256};
+use super::model::{
+    CompilerCache, Download, From, ImageSource, Install, Package, Plan, PythonSource, Root, Stage, StageId,
+    System, Work,
+};
+use super::{Request, layers, steps};
+use crate::diagnostic::{Diagnostic, Location};
+use crate::lock::{PythonVersion, Target};
+use crate::spec::{CompilerCacheTool, OsFamily, Provider, Spec, Tier, Uv};
+
+/// glibc assumed of tiers that the spec says no operating system for: the floor of current torch wheels.
+const DEFAULT_GLIBC: (u32, u32) = (2, 28);
+
+/// Collects stages; the same stage asked for twice is one stage.
+pub(super) struct Planner<'a> {
+    pub(super) request: &'a Request<'a>,
+    pub(super) spec: &'a Spec,
+    pub(super) stages: Vec<Stage>,
+    by_key: BTreeMap<Key, StageId>,
+    names: BTreeSet<String>,
+    pub(super) errors: Vec<Diagnostic>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(request: &'a Request<'a>) -> Self {
+        Self {
+            request,
+            spec: request.spec,
+            stages: Vec::new(),
+            by_key: BTreeMap::new(),
+            names: BTreeSet::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Plans every image of the request.
+    pub(super) fn plan(mut self) -> Result<Plan, Vec<Diagnostic>> {
+        let base = self.python_root();
+        let uv = self.uv(&base);
+        let mut images = BTreeMap::new();
+        for name in self.request.images {
+            match self.spec.images.get(name) {
+                Some(image) => {
+                    if let Some(plan) = self.image(image, uv) {
+                        images.insert(name.clone(), plan);
+                    }
+                }
+                None => self.errors.push(self.unknown_image(name)),
+            }
+        }
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        let mut plan = Plan {
+            name: self.spec.name.get_ref().clone(),
+            platform: self.request.platform.clone(),
+            interpreter: interpreter(self.spec),
+            stages: self.stages,
+            uv,
+            images,
+        };
+        super::compact::label(&mut plan);
+        Ok(plan)
+    }
+
+    fn unknown_image(&self, name: &str) -> Diagnostic {
+        let known: Vec<&str> = self.spec.images.keys().map(String::as_str).collect();
+        let help = match crate::diagnostic::nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the images of {} are: {}", self.spec.file.name, known.join(", ")),
+        };
+        Diagnostic::error(format!("no image is called `{name}`")).help(help)
+    }
+
+    /// What markers and wheel tags are evaluated for.
+    pub(super) fn target(&self) -> Target {
+        let glibc = self.spec.gpu.os.as_ref().map_or(DEFAULT_GLIBC, |os| os.get_ref().glibc);
+        let (major, minor) = *self.spec.python.version.get_ref();
+        Target { platform: self.request.platform.clone(), python: PythonVersion::new(major, minor), glibc }
+    }
+
+    /// Adds a stage, or finds the one with the same key.
+    pub(super) fn stage(
+        &mut self,
+        kind: &str,
+        name: &str,
+        work: Work,
+        inputs: Vec<Input>,
+        location: Option<Location>,
+    ) -> StageId {
+        let key = key(kind, &inputs);
+        if let Some(id) = self.by_key.get(&key) {
+            return *id;
+        }
+        let mut unique = name.to_owned();
+        let mut count = 1;
+        while !self.names.insert(unique.clone()) {
+            count += 1;
+            unique = format!("{name} #{count}");
+        }
+        let id = StageId(self.stages.len());
+        self.stages.push(Stage { name: unique, work, inputs, key: key.clone(), location });
+        self.by_key.insert(key, id);
+        id
+    }
+
+    /// A stage that another one stands on, as an input of its key.
+    pub(super) fn parent(&self, id: StageId) -> Input {
+        let stage = &self.stages[id.0];
+        Input::new(stage.name.clone(), stage.key.as_str())
+    }
+
+    /// All stages of a root, as inputs.
+    pub(super) fn root_inputs(&self, root: &Root) -> Vec<Input> {
+        std::iter::once(root.base).chain(root.trees.iter().copied()).map(|id| self.parent(id)).collect()
+    }
+
+    /// A published image.
+    fn published(&mut self, name: &str, reference: &str, location: Location) -> StageId {
+        let resolved = self.request.resolved.get(reference);
+        let digest = resolved.and_then(|resolved| resolved.digest.clone());
+        let config = resolved.map(|resolved| resolved.config.clone());
+        let env = config.as_ref().map(config_env).unwrap_or_default();
+        // The digest alone counts: neither the tag nor the host that it was asked from.
+        let value = digest.clone().unwrap_or_else(|| format!("unresolved {reference}"));
+        let source = ImageSource { reference: reference.to_owned(), digest, env, config };
+        self.stage("image", name, Work::Image(source), vec![Input::new("digest", value)], Some(location))
+    }
+
+    /// A tier as published.
+    pub(super) fn tier(&mut self, tier: Tier) -> StageId {
+        let reference = &self.spec.gpu.tiers[&tier];
+        let location = self.spec.locate(reference);
+        self.published(&format!("tier {}", tier.as_str()), reference.get_ref(), location)
+    }
+
+    /// A tier with the interpreter, packages and user of `extra`; the tier itself when nothing has to be added.
+    pub(super) fn system(&mut self, tier: Tier, extra: SystemRequest<'_>) -> StageId {
+        let on = self.tier(tier);
+        let python = matches!(self.spec.python.provider, Provider::System).then(|| python_name(self.spec));
+        if python.is_none() && extra.packages.is_empty() && extra.user.is_none() {
+            return on;
+        }
+        let family = match self.spec.gpu.os.as_ref().map(|os| os.get_ref().family) {
+            Some(OsFamily::RedHat) => "redhat",
+            Some(OsFamily::Debian) | None => "debian",
+        };
+        let system = System {
+            on,
+            family,
+            packages: extra.packages,
+            headers: extra.headers && python.is_some(),
+            python,
+            user: extra.user.map(str::to_owned),
+        };
+        let mut inputs = vec![self.parent(on), Input::new("step", sha256(&steps::system()))];
+        inputs.extend(system.packages.iter().map(|package| Input::new("package", package)));
+        inputs.extend(system.python.iter().map(|python| Input::new("interpreter", python)));
+        if system.headers {
+            inputs.push(Input::new("headers", "yes"));
+        }
+        inputs.extend(system.user.iter().map(|user| Input::new("user", user)));
+        let location = self.stages[on.0].location.clone();
+        self.stage("system", &format!("system {}", tier.as_str()), Work::System(system), inputs, location)
+    }
+
+    /// The smallest tier with an interpreter: what package layers are rooted in, so that the packages of the
+    /// operating system of an image's own tier touch no Python layer.
+    pub(super) fn python_root(&mut self) -> Root {
+        let tier = python_tier(self.spec);
+        let base = self.system(tier, SystemRequest::default());
+        Root { base, trees: self.python_tree().into_iter().collect() }
+    }
+
+    /// `/opt/python`, when the interpreter is not the operating system's.
+    pub(super) fn python_tree(&mut self) -> Option<StageId> {
+        let location = self.spec.locate(&self.spec.python.version);
+        match &self.spec.python.provider {
+            Provider::System => None,
+            Provider::Archive { archives } => {
+                let Some(archive) = archives.get(&self.request.platform.architecture) else {
+                    let message = format!("there is no Python archive for {}", self.request.platform);
+                    let known: Vec<&str> = archives.keys().map(String::as_str).collect();
+                    if !self.errors.iter().any(|error| error.message == message) {
+                        self.errors.push(
+                            Diagnostic::error(message)
+                                .at(location, format!("archives are given for: {}", known.join(", "))),
+                        );
+                    }
+                    return None;
+                };
+                let download = download(archive.url.get_ref(), &archive.sha256);
+                let location = self.spec.locate(&archive.url);
+                let inputs = vec![Input::new("archive", format!("sha256:{}", download.sha256))];
+                let work = Work::Python(PythonSource::Archive(download));
+                Some(self.stage("python", "python", work, inputs, Some(location)))
+            }
+            Provider::Image { reference, path } => {
+                let location = self.spec.locate(reference);
+                let image = self.published("python image", reference.get_ref(), location.clone());
+                let inputs = vec![self.parent(image), Input::new("path", path)];
+                let work = Work::Python(PythonSource::Image { image, path: path.clone() });
+                Some(self.stage("python", "python", work, inputs, Some(location)))
+            }
+        }
+    }
+
+    fn uv(&mut self, python: &Root) -> StageId {
+        match &self.spec.uv {
+            Uv::Image { reference } => {
+                let location = self.spec.locate(reference);
+                self.published("uv", reference.get_ref(), location)
+            }
+            Uv::Wheel(wheel) => {
+                let location = self.spec.locate(&wheel.url);
+                let wheel = download(wheel.url.get_ref(), &wheel.sha256);
+                let mut inputs = self.root_inputs(python);
+                inputs.push(Input::new("wheel", format!("sha256:{}", wheel.sha256)));
+                inputs.push(Input::new("step", sha256(&steps::unpack_uv())));
+                let work = Work::UnpackUv { root: python.clone(), wheel };
+                self.stage("uv", "uv", work, inputs, Some(location))
+            }
+        }
+    }
+
+    /// The Python tier with the empty environment laid upon it.
+    pub(super) fn venv_root(&mut self, uv: StageId) -> Root {
+        let mut root = self.python_root();
+        let mut inputs = self.root_inputs(&root);
+        inputs.push(self.parent(uv));
+        inputs.push(Input::new("interpreter", interpreter(self.spec)));
+        inputs.push(Input::new("step", sha256(&(steps::venv() + &steps::settle()))));
+        let location = Some(self.spec.locate(&self.spec.python.version));
+        let venv = self.stage("venv", "venv", Work::Venv { root: root.clone() }, inputs, location);
+        root.trees.push(venv);
+        root
+    }
+
+    /// Layers for a set of packages, heavy ones first. The flag says whether a layer is a bucket.
+    pub(super) fn package_layers(
+        &mut self,
+        uv: StageId,
+        packages: Vec<Wanted>,
+        location: &Location,
+    ) -> Vec<(StageId, bool)> {
+        let root = self.venv_root(uv);
+        let mut by_source: BTreeMap<Option<String>, Vec<Wanted>> = BTreeMap::new();
+        for wanted in packages {
+            by_source.entry(wanted.index.clone()).or_default().push(wanted);
+        }
+        let mut stages = Vec::new();
+        for (index, packages) in by_source {
+            for group in layers::group(packages, &self.spec.layers) {
+                let from = index.clone().map_or(From::Files, From::Index);
+                let step = match &from {
+                    From::Files => steps::install(),
+                    From::Index(_) => steps::index(),
+                };
+                let mut inputs = self.root_inputs(&root);
+                inputs.push(self.parent(uv));
+                inputs.push(Input::new("step", sha256(&(step + &steps::settle()))));
+                if let From::Index(index) = &from {
+                    inputs.push(Input::new("index", index));
+                }
+                inputs.extend(group.packages.iter().map(|wanted| {
+                    let Package { name, version, wheel, .. } = &wanted.package;
+                    Input::new(name, format!("{version} sha256:{}", wheel.sha256)).because(&wanted.because)
+                }));
+                let install = Install {
+                    root: root.clone(),
+                    packages: group.packages.into_iter().map(|wanted| wanted.package).collect(),
+                    from,
+                };
+                let name = format!("layer {}", group.name);
+                let id = self.stage("install", &name, Work::Install(install), inputs, Some(location.clone()));
+                stages.push((id, group.bucket));
+            }
+        }
+        // Indexes are told apart before sizes are; the order of layers is by size again.
+        stages.sort_by_key(|(_, bucket)| *bucket);
+        stages
+    }
+
+    /// The compiler cache of the spec, if it has one.
+    pub(super) fn compiler_cache(&self) -> Option<CompilerCache> {
+        match self.spec.compiler_cache.tool {
+            CompilerCacheTool::None => None,
+            CompilerCacheTool::Ccache => {
+                let platform = self.request.platform.to_string().replace('/', "-");
+                Some(CompilerCache {
+                    id: format!("wheelbase-ccache-{platform}-{}", self.spec.compiler_cache.scope),
+                    max_megabytes: megabytes(&self.spec.compiler_cache.max_size),
+                })
+            }
+        }
+    }
+}
+
+/// What a tier needs beside what it has.
+#[derive(Debug, Default)]
+pub(super) struct SystemRequest<'a> {
+    pub(super) packages: BTreeSet<String>,
+    pub(super) headers: bool,
+    pub(super) user: Option<&'a str>,
+}
+
+/// A package with the reason why it is wanted and where it has to come from.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) package: Package,
+    pub(super) because: String,
+    /// `None`: its own URL.
+    pub(super) index: Option<String>,
+}
+
+impl layers::Sized for Wanted {
+    fn name(&self) -> &str {
+        &self.package.name
+    }
+
+    fn size(&self) -> u64 {
+        self.package.size.unwrap_or(0)
+    }
+}
+
+/// `python3.12`.
+pub(super) fn python_name(spec: &Spec) -> String {
+    let (major, minor) = spec.python.version.get_ref();
+    format!("python{major}.{minor}")
+}
+
+/// The one path of the interpreter.
+pub(super) fn interpreter(spec: &Spec) -> String {
+    match spec.python.provider {
+        Provider::System => format!("/usr/bin/{}", python_name(spec)),
+        Provider::Archive { .. } | Provider::Image { .. } => format!("/opt/python/bin/{}", python_name(spec)),
+    }
+}
+
+/// The smallest tier that the spec has.
+pub(super) fn python_tier(spec: &Spec) -> Tier {
+    Tier::ALL.into_iter().find(|tier| spec.gpu.tiers.contains_key(tier)).unwrap_or(Tier::Base)
+}
+
+/// A download whose file name is the last part of its URL.
+pub(super) fn download(url: &str, sha256: &str) -> Download {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let filename = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("download");
+    Download { url: url.to_owned(), sha256: sha256.to_owned(), filename: filename.replace("%2B", "+") }
+}
+
+/// A size as ccache writes it, in megabytes: a number with `k`, `M`, `G` (the default) or `T`, or with `Ki` to `Ti`.
+/// 0, which ccache takes as no limit, for what is none.
+fn megabytes(size: &str) -> u32 {
+    let digits = size.find(|character: char| !character.is_ascii_digit()).unwrap_or(size.len());
+    let Ok(number) = size[..digits].parse::<u64>() else { return 0 };
+    let unit: u64 = match size[digits..].trim() {
+        "k" | "K" | "Ki" | "KB" => 1_000,
+        "M" | "Mi" | "MB" => 1_000_000,
+        "T" | "Ti" | "TB" => 1_000_000_000_000,
+        _ => 1_000_000_000,
+    };
+    u32::try_from(number.saturating_mul(unit).div_ceil(1_000_000)).unwrap_or(u32::MAX)
+}
+
+/// `config.Env` of an image config.
+fn config_env(config: &serde_json::Value) -> BTreeMap<String, String> {
+    config["config"]["Env"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.as_str()?.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_in_megabytes() {
+        assert_eq!(megabytes("10G"), 10_000);
+        assert_eq!(megabytes("5"), 5_000);
+        assert_eq!(megabytes("500M"), 500);
+        assert_eq!(megabytes("1k"), 1);
+        assert_eq!(megabytes("2T"), 2_000_000);
+        assert_eq!(megabytes("much"), 0);
+    }
+
+    #[test]
+    fn a_download_is_named_by_its_url() {
+        assert_eq!(download("https://index.example/a/torch-2.8.0%2Bcu128.whl#x", "00").filename, "torch-2.8.0+cu128.whl");
+    }
+}

@@ -1,0 +1,325 @@
+//! Wheels that are built: kernel wheels over the devel tier, and folders of the build context.
+
+use std::collections::BTreeMap;
+
+use super::key::{Input, sha256};
+use super::model::{Compile, Project, Source, StageId, Work};
+use super::packages::{self, Built, ProjectRef};
+use super::planner::{Planner, SystemRequest, download};
+use super::steps;
+use crate::diagnostic::{Diagnostic, Location};
+use crate::lock::{Artifact, PackageName, Roots};
+use crate::spec::{Requirement, Spanned, Tier, Wheel, WheelSource};
+
+/// What never matters to a build of Python sources and would only disturb keys.
+const JUNK: [&str; 6] = ["**/.git", "**/__pycache__", "**/*.pyc", "**/*.egg-info", "**/.venv", "**/.pytest_cache"];
+
+impl Planner<'_> {
+    /// The stage that compiles `[wheels.NAME]` in the resolution of `context`; `None` when errors were found.
+    pub(super) fn compile(&mut self, name: &str, uv: StageId, context: &Roots) -> Option<StageId> {
+        let wheel = self.spec.wheels.get(name)?;
+        let source = self.source(wheel)?;
+        let mut root = self.venv_root(uv);
+        let needs = self.needs(wheel, uv, context)?;
+
+        let cache = self.compiler_cache();
+        let mut packages = self.spec.system.devel.clone();
+        packages.extend(cache.iter().map(|_| "ccache".to_owned()));
+        root.base = self.system(Tier::Devel, SystemRequest { packages, headers: true, user: None });
+        root.trees.extend(needs);
+
+        let mut env = self.architectures(wheel);
+        env.extend(wheel.env.clone());
+        let mut inputs = self.root_inputs(&root);
+        inputs.push(self.parent(uv));
+        inputs.extend(source_inputs(&source));
+        inputs.extend(env.iter().map(|(name, value)| Input::new(format!("env {name}"), value)));
+        inputs.extend(wheel.command.iter().map(|command| Input::new("command", command)));
+        if cache.is_some() {
+            inputs.push(Input::new("compiler cache", "ccache"));
+        }
+        if wheel.network {
+            inputs.push(Input::new("network", "yes"));
+        }
+        inputs.push(Input::new("step", sha256(&steps::compile())));
+        let compile = Compile {
+            name: name.to_owned(),
+            root,
+            source,
+            command: wheel.command.clone(),
+            env,
+            cache,
+            jobs: wheel.jobs,
+            network: wheel.network,
+        };
+        let location = self.spec.locate(&wheel.name);
+        Some(self.stage("compile", &format!("wheel {name}"), Work::Compile(compile), inputs, Some(location)))
+    }
+
+    /// Layers that must be there to build a wheel: packages of the lock, and other wheels.
+    fn needs(&mut self, wheel: &Wheel, uv: StageId, context: &Roots) -> Option<Vec<StageId>> {
+        let location = self.spec.locate(&wheel.name);
+        let known = wheel.needs.iter().filter(|need| self.check_known(need)).count();
+        if known < wheel.needs.len() {
+            return None;
+        }
+        let locked: Vec<Spanned<Requirement>> =
+            wheel.needs.iter().filter(|need| self.in_lock(&need.get_ref().name)).cloned().collect();
+        let words = self.words(&wheel.needs, &[]);
+        let roots = packages::roots(&locked, [], []);
+        let mut sorted = self.sorted(&roots, Some(context), &words)?;
+        sorted.wheels.extend(
+            wheel
+                .needs
+                .iter()
+                .map(|need| need.get_ref().name.clone())
+                .filter(|name| self.spec.wheels.contains_key(name)),
+        );
+        sorted.wheels.remove(wheel.name.get_ref());
+        let mut trees: Vec<StageId> =
+            self.package_layers(uv, sorted.packages, &location).into_iter().map(|(id, _)| id).collect();
+        let mut built = Built::new();
+        for name in sorted.wheels {
+            built.insert(name.clone(), self.compile(&name, uv, context)?);
+        }
+        for project in sorted.projects {
+            built.insert(project.name.clone(), self.project(&project, uv, &location)?);
+        }
+        if !built.is_empty() {
+            trees.push(self.install_wheels(uv, built));
+        }
+        Some(trees)
+    }
+
+    fn source(&mut self, wheel: &Wheel) -> Option<Source> {
+        match &wheel.source {
+            WheelSource::Path { path, include } => Some(Source::Context {
+                path: path.get_ref().clone(),
+                include: include.clone(),
+                exclude: JUNK.map(str::to_owned).to_vec(),
+            }),
+            WheelSource::Git { url, rev, subdir, submodules } => Some(Source::Git {
+                url: url.get_ref().clone(),
+                rev: rev.get_ref().clone(),
+                subdir: subdir.clone(),
+                submodules: *submodules,
+            }),
+            WheelSource::Lock { span } => self.locked_source(wheel, self.spec.locate(span)),
+        }
+    }
+
+    /// The source that the lock pins for a wheel with `source = { lock = true }`.
+    fn locked_source(&mut self, wheel: &Wheel, location: Location) -> Option<Source> {
+        let name = wheel.name.get_ref();
+        if !self.check_known_in_lock(name, &location) {
+            return None;
+        }
+        let parsed: PackageName = name.parse().ok()?;
+        let origin = match self.request.lock?.sdist(&parsed, None) {
+            Ok(origin) => origin,
+            Err(error) => {
+                let mut diagnostic = Diagnostic::error(error.message()).at(location, "asked for here");
+                diagnostic.help = error.help();
+                self.errors.push(diagnostic);
+                return None;
+            }
+        };
+        let problem = match origin.artifact {
+            Artifact::Sdist { url: Some(url), sha256: Some(sha256), filename, .. } => {
+                let mut archive = download(&url, &sha256);
+                archive.filename = filename;
+                return Some(Source::Archive(archive));
+            }
+            Artifact::Git { url, rev, subdirectory, submodules, .. } => {
+                return Some(Source::Git { url, rev, subdir: subdirectory.unwrap_or_default(), submodules });
+            }
+            Artifact::Tree { path, .. } => {
+                return Some(Source::Context {
+                    path: self.beside_lock(&path),
+                    include: Vec::new(),
+                    exclude: JUNK.map(str::to_owned).to_vec(),
+                });
+            }
+            _ => format!("the lock pins no source of `{name}` by URL and SHA-256"),
+        };
+        self.errors.push(
+            Diagnostic::error(problem)
+                .at(location, "asked for here")
+                .help("give the source here: { git = \"...\", rev = \"...\" } or { path = \"...\" }"),
+        );
+        None
+    }
+
+    fn check_known_in_lock(&mut self, name: &str, location: &Location) -> bool {
+        if self.request.lock.is_none() || self.in_lock(name) {
+            return self.request.lock.is_some() || {
+                self.errors.push(
+                    Diagnostic::error(format!("the lockfile `{}` does not exist", self.spec.python.lock.get_ref()))
+                        .at(location.clone(), "the source is to be taken from it")
+                        .help("write it with `uv lock`"),
+                );
+                false
+            };
+        }
+        let requirement = Requirement { name: name.to_owned(), extras: std::collections::BTreeSet::new() };
+        let lock = self.spec.python.lock.get_ref();
+        let names = self.request.lock.into_iter().flat_map(|lock| lock.packages()).map(|package| package.name().as_str());
+        let help = crate::diagnostic::nearest(&requirement.name, names)
+            .map_or_else(|| format!("add it with `uv add {name}`"), |near| format!("did you mean `{near}`?"));
+        self.errors.push(
+            Diagnostic::error(format!("`{name}` is not in {lock}"))
+                .at(location.clone(), "its source is to be taken from the lock")
+                .help(help),
+        );
+        false
+    }
+
+    /// Build settings for the GPU architectures of the spec, as build systems name them.
+    fn architectures(&self, wheel: &Wheel) -> BTreeMap<String, String> {
+        let mut env = BTreeMap::new();
+        if wheel.any_arch || self.spec.gpu.archs.is_empty() {
+            return env;
+        }
+        let archs: Vec<&str> = self.spec.gpu.archs.iter().map(|arch| arch.get_ref().as_str()).collect();
+        env.insert("TORCH_CUDA_ARCH_LIST".to_owned(), archs.join(";"));
+        let cmake: Vec<String> = archs.iter().map(|arch| cmake_architecture(arch)).collect();
+        env.insert("CMAKE_CUDA_ARCHITECTURES".to_owned(), cmake.join(";"));
+        env
+    }
+
+    /// A layer of wheels that were built here.
+    pub(super) fn install_wheels(&mut self, uv: StageId, wheels: Built) -> StageId {
+        let root = self.venv_root(uv);
+        let mut inputs = self.root_inputs(&root);
+        inputs.push(self.parent(uv));
+        inputs.extend(wheels.values().map(|id| self.parent(*id)));
+        inputs.push(Input::new("step", sha256(&(steps::install() + &steps::settle()))));
+        let names: Vec<&str> = wheels.keys().map(String::as_str).collect();
+        let name = format!("layer {}", names.join(" "));
+        let location = wheels.values().next().and_then(|id| self.stages[id.0].location.clone());
+        self.stage("install wheels", &name, Work::InstallWheels { root, wheels }, inputs, location)
+    }
+
+    /// The wheel of a folder of the build context.
+    pub(super) fn project(&mut self, project: &ProjectRef, uv: StageId, location: &Location) -> Option<StageId> {
+        let path = self.beside_lock(&project.path);
+        let mut root = self.venv_root(uv);
+        let Some(file) = self.request.projects.get(&path) else {
+            self.errors.push(
+                Diagnostic::error(format!("`{}` has no pyproject.toml", display(&path)))
+                    .at(location.clone(), format!("the lock says that `{}` is that folder", project.name))
+                    .help("see that the folder is in the build context and that no .dockerignore hides it"),
+            );
+            return None;
+        };
+
+        // uv brings its own build backend along; any other one is taken from the lock when it is there, so that
+        // it is pinned and needs no network.
+        let native = file.backend.as_deref() == Some("uv_build");
+        let in_lock = !native && file.build_requires.iter().all(|(name, _)| self.in_lock(name.as_str()));
+        let backend_index = (!native && (!in_lock || file.backend.is_none())).then(|| self.main_index());
+        if in_lock && backend_index.is_none() {
+            let requirements: Vec<Spanned<Requirement>> = file
+                .build_requires
+                .iter()
+                .map(|(name, _)| {
+                    let name = name.as_str().to_owned();
+                    Spanned::new(location.range.clone(), Requirement { name, extras: [].into() })
+                })
+                .collect();
+            let roots = packages::roots(&requirements, [], []);
+            let words = self.words(&requirements, &[]);
+            let sorted = self.sorted(&roots, None, &words)?;
+            let layers = self.package_layers(uv, sorted.packages, location);
+            root.trees.extend(layers.into_iter().map(|(id, _)| id));
+        }
+
+        let mut exclude = JUNK.map(str::to_owned).to_vec();
+        if path == "." {
+            // The root project of a workspace is everything except what is known to be something else.
+            exclude.push(self.spec.file.name.clone());
+            exclude.push(self.spec.python.lock.get_ref().clone());
+            exclude.extend(self.request.projects.keys().filter(|other| *other != ".").cloned());
+            exclude.extend(self.spec.wheels.values().filter_map(|wheel| match &wheel.source {
+                WheelSource::Path { path, .. } => Some(path.get_ref().clone()),
+                _ => None,
+            }));
+        }
+        let source = Source::Context { path, include: Vec::new(), exclude };
+        let mut inputs = self.root_inputs(&root);
+        inputs.push(self.parent(uv));
+        inputs.extend(source_inputs(&source));
+        if let Some(index) = &backend_index {
+            inputs.push(Input::new("build backend", format!("from {index}")));
+        }
+        inputs.push(Input::new("step", sha256(&steps::project())));
+        let name = format!("project {}", project.name);
+        let work = Work::Project(Project { name: project.name.clone(), root, source, backend_index });
+        Some(self.stage("project", &name, work, inputs, Some(location.clone())))
+    }
+
+    /// The index that most packages of the lock come from; empty when the lock has none.
+    fn main_index(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for package in self.request.lock.into_iter().flat_map(|lock| lock.packages()) {
+            if let crate::lock::Source::Registry { url } = package.source() {
+                *counts.entry(url.as_str()).or_default() += 1;
+            }
+        }
+        let most = counts.into_iter().max_by_key(|(url, count)| (*count, std::cmp::Reverse(*url)));
+        most.map(|(url, _)| url.to_owned()).unwrap_or_default()
+    }
+
+    /// A path of the lock, which is relative to the lock's folder, relative to the build context.
+    pub(super) fn beside_lock(&self, path: &str) -> String {
+        super::beside(self.spec.python.lock.get_ref(), path)
+    }
+}
+
+/// `9.0` is `90-real`, `12.0+PTX` is `120` (both code and PTX), `9.0a` is `90a-real`: CMake's
+/// `CUDA_ARCHITECTURES`.
+fn cmake_architecture(arch: &str) -> String {
+    let (number, virtual_too) = match arch.strip_suffix("+PTX") {
+        Some(number) => (number, true),
+        None => (arch, false),
+    };
+    let digits = number.replace('.', "");
+    if virtual_too { digits } else { digits + "-real" }
+}
+
+fn source_inputs(source: &Source) -> Vec<Input> {
+    match source {
+        Source::Context { path, include, .. } => {
+            let mut inputs = vec![Input::new("content", format!("{} of the build context", display(path)))];
+            inputs.extend(include.iter().map(|pattern| Input::new("include", pattern)));
+            inputs
+        }
+        Source::Git { rev, subdir, submodules, .. } => {
+            let mut inputs = vec![Input::new("commit", rev)];
+            if !subdir.is_empty() {
+                inputs.push(Input::new("subdir", subdir));
+            }
+            if !submodules {
+                inputs.push(Input::new("submodules", "no"));
+            }
+            inputs
+        }
+        Source::Archive(archive) => vec![Input::new("source distribution", format!("sha256:{}", archive.sha256))],
+    }
+}
+
+fn display(path: &str) -> &str {
+    if path == "." { "the root" } else { path }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn architectures_in_cmake_words() {
+        assert_eq!(cmake_architecture("9.0"), "90-real");
+        assert_eq!(cmake_architecture("12.0+PTX"), "120");
+        assert_eq!(cmake_architecture("9.0a"), "90a-real");
+    }
+}
