@@ -1,4 +1,6 @@
 //! placeholder
 pub mod diagnostic;
+pub mod llb;
 pub mod platform;
+pub mod proto;
 pub mod spec;
