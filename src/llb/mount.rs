@@ -1,6 +1,13 @@
 //! What a process sees besides its root file system.
 
+use std::collections::BTreeSet;
+
+use super::caps::Cap;
 use super::graph::Output;
+use crate::proto::pb;
+
+/// Says that a mount starts empty, or makes no output.
+const NONE: i64 = -1;
 
 /// Something mounted into a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -233,6 +240,154 @@ impl Mount {
             MountKind::Bind(_) | MountKind::Cache(_) | MountKind::Tmpfs { .. } => 0,
             MountKind::Secret(_) => 1,
             MountKind::Ssh(_) => 2,
+        }
+    }
+}
+
+/// Numbers the inputs and outputs of mounts while they are written.
+#[derive(Debug, Default)]
+pub(crate) struct Wiring {
+    /// The inputs of the operation.
+    pub(crate) inputs: Vec<Output>,
+    /// Destination and number of each output.
+    pub(crate) outputs: Vec<(String, u32)>,
+    /// What the mounts need.
+    pub(crate) caps: BTreeSet<Cap>,
+}
+
+impl Wiring {
+    fn input(&mut self, source: Option<Output>) -> i64 {
+        let Some(source) = source else {
+            return NONE;
+        };
+        let index = self
+            .inputs
+            .iter()
+            .position(|known| *known == source)
+            .unwrap_or_else(|| {
+                self.inputs.push(source);
+                self.inputs.len() - 1
+            });
+        i64::try_from(index).unwrap_or(i64::MAX)
+    }
+
+    /// The wire form of one mount.
+    pub(crate) fn mount(&mut self, mount: &Mount) -> pb::Mount {
+        let dest = mount.dest.clone();
+        match &mount.kind {
+            MountKind::Bind(bind) => self.bind(dest, bind),
+            MountKind::Cache(cache) => self.cache(dest, cache),
+            MountKind::Tmpfs { size } => {
+                self.caps.insert(Cap::MountTmpfs);
+                if size.is_some() {
+                    self.caps.insert(Cap::MountTmpfsSize);
+                }
+                let size = size.map_or(0, |size| i64::try_from(size).unwrap_or(i64::MAX));
+                pb::Mount {
+                    input: NONE,
+                    dest,
+                    output: NONE,
+                    mount_type: pb::MountType::Tmpfs.into(),
+                    tmpfs_opt: Some(pb::TmpfsOpt { size }),
+                    ..pb::Mount::default()
+                }
+            }
+            // The output of secrets and agents is ignored; 0 is what Go's client writes.
+            MountKind::Secret(secret) => {
+                self.caps.insert(Cap::MountSecret);
+                pb::Mount {
+                    input: NONE,
+                    dest,
+                    mount_type: pb::MountType::Secret.into(),
+                    secret_opt: Some(pb::SecretOpt {
+                        id: secret.id.clone(),
+                        uid: secret.uid,
+                        gid: secret.gid,
+                        mode: secret.mode,
+                        optional: secret.optional,
+                    }),
+                    ..pb::Mount::default()
+                }
+            }
+            MountKind::Ssh(ssh) => {
+                self.caps.insert(Cap::MountSsh);
+                pb::Mount {
+                    input: NONE,
+                    dest,
+                    mount_type: pb::MountType::Ssh.into(),
+                    ssh_opt: Some(pb::SshOpt {
+                        id: ssh.id.clone(),
+                        uid: ssh.uid,
+                        gid: ssh.gid,
+                        mode: ssh.mode,
+                        optional: ssh.optional,
+                    }),
+                    ..pb::Mount::default()
+                }
+            }
+        }
+    }
+
+    fn bind(&mut self, dest: String, bind: &Bind) -> pb::Mount {
+        let uses = [
+            (Cap::MountBind, bind.source.is_some()),
+            (Cap::MountSelector, !bind.selector.is_empty()),
+            (
+                Cap::MountBindDiscard,
+                bind.source.is_some() && bind.access == Access::Discard,
+            ),
+            (
+                Cap::MountContentCache,
+                bind.content_cache != ContentCache::Default,
+            ),
+        ];
+        self.caps
+            .extend(uses.into_iter().filter(|(_, used)| *used).map(|(cap, _)| cap));
+        let output = match bind.access {
+            Access::ReadOnly | Access::Discard => NONE,
+            Access::Output => {
+                let index = u32::try_from(self.outputs.len()).unwrap_or(u32::MAX);
+                self.outputs.push((dest.clone(), index));
+                i64::from(index)
+            }
+        };
+        let content_cache = match bind.content_cache {
+            ContentCache::Default => pb::MountContentCache::Default,
+            ContentCache::On => pb::MountContentCache::On,
+            ContentCache::Off => pb::MountContentCache::Off,
+        };
+        pb::Mount {
+            input: self.input(bind.source),
+            selector: bind.selector.clone(),
+            dest,
+            output,
+            readonly: bind.access == Access::ReadOnly,
+            content_cache: content_cache.into(),
+            ..pb::Mount::default()
+        }
+    }
+
+    fn cache(&mut self, dest: String, cache: &Cache) -> pb::Mount {
+        self.caps.extend([Cap::MountCache, Cap::MountCacheSharing]);
+        if !cache.selector.is_empty() {
+            self.caps.insert(Cap::MountSelector);
+        }
+        let sharing = match cache.sharing {
+            Sharing::Shared => pb::CacheSharingOpt::Shared,
+            Sharing::Private => pb::CacheSharingOpt::Private,
+            Sharing::Locked => pb::CacheSharingOpt::Locked,
+        };
+        pb::Mount {
+            input: self.input(cache.base),
+            selector: cache.selector.clone(),
+            dest,
+            output: NONE,
+            mount_type: pb::MountType::Cache.into(),
+            cache_opt: Some(pb::CacheOpt {
+                id: cache.id.clone(),
+                sharing: sharing.into(),
+            }),
+            ..pb::Mount::default()
         }
     }
 }
