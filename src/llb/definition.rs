@@ -1,0 +1,243 @@
+//! From the arena to the bytes that a daemon takes (`State.Marshal` of BuildKit's `client/llb/state.go`).
+
+use std::collections::BTreeMap;
+
+use prost::Message as _;
+
+use super::caps::Cap;
+use super::graph::{Graph, Output, Vertex, digest_of};
+use super::source_map::SourceMap;
+use crate::proto::pb;
+
+impl Graph {
+    /// The graph that `output` needs, and nothing else: dependencies first, a bare edge to `output` last, with
+    /// metadata and source map of exactly these vertices.
+    pub fn definition(&self, output: Output) -> pb::Definition {
+        let vertices = self.closure(output);
+        let terminal = pb::Op {
+            inputs: vec![self.input(output)],
+            ..pb::Op::default()
+        }
+        .encode_to_vec();
+
+        let mut metadata: BTreeMap<String, pb::OpMetadata> = vertices
+            .iter()
+            .map(|vertex| (vertex.digest().to_owned(), wire_metadata(vertex)))
+            .collect();
+        let caps = shared_caps(&vertices)
+            .into_keys()
+            .map(|cap| (cap.id().to_owned(), true))
+            .collect();
+        metadata.insert(
+            digest_of(&terminal),
+            pb::OpMetadata {
+                caps,
+                ..pb::OpMetadata::default()
+            },
+        );
+
+        let source = Some(SourceMap::of(&vertices, &self.origins));
+        let mut def: Vec<Vec<u8>> = vertices.iter().map(|vertex| vertex.bytes().to_vec()).collect();
+        def.push(terminal);
+        pb::Definition {
+            def,
+            metadata,
+            source,
+        }
+    }
+
+    /// Every capability that the daemon must have for [`Graph::definition`] of this output, by id, with the
+    /// names of the vertices that need it. Those that every graph needs come without names.
+    pub fn caps(&self, output: Output) -> BTreeMap<String, Vec<String>> {
+        let vertices = self.closure(output);
+        let mut caps: BTreeMap<String, Vec<String>> = shared_caps(&vertices)
+            .into_iter()
+            .map(|(cap, names)| (cap.id().to_owned(), names))
+            .collect();
+        for vertex in vertices {
+            for cap in vertex.caps() {
+                caps.entry(cap.clone()).or_default().push(vertex.name());
+            }
+        }
+        caps
+    }
+}
+
+/// What the terminal operation asks for, on behalf of the whole graph.
+fn shared_caps(vertices: &[&Vertex]) -> BTreeMap<Cap, Vec<String>> {
+    let mut caps = BTreeMap::from([(Cap::Constraints, Vec::new()), (Cap::Platform, Vec::new())]);
+    for vertex in vertices {
+        let metadata = vertex.metadata();
+        let uses = [
+            (Cap::MetaIgnoreCache, metadata.ignore_cache),
+            (
+                Cap::MetaDescription,
+                metadata.name.is_some() || !metadata.description.is_empty(),
+            ),
+            (Cap::MetaExportCache, metadata.export_cache.is_some()),
+        ];
+        for (cap, _) in uses.into_iter().filter(|(_, used)| *used) {
+            caps.entry(cap).or_default().push(vertex.name());
+        }
+    }
+    caps
+}
+
+fn wire_metadata(vertex: &Vertex) -> pb::OpMetadata {
+    let metadata = vertex.metadata();
+    pb::OpMetadata {
+        ignore_cache: metadata.ignore_cache,
+        description: metadata.wire_description(),
+        export_cache: metadata.export_cache.map(|value| pb::ExportCache { value }),
+        caps: vertex.caps().iter().map(|cap| (cap.clone(), true)).collect(),
+        progress_group: metadata.group.as_ref().map(|group| pb::ProgressGroup {
+            id: group.id.clone(),
+            name: group.name.clone(),
+            weak: group.weak,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Exec, File, ImageSource, Metadata, Mkfile, ProgressGroup};
+    use super::*;
+    use crate::platform::Platform;
+
+    fn decode(bytes: &[u8]) -> pb::Op {
+        pb::Op::decode(bytes).unwrap()
+    }
+
+    /// base -> exec -> file, and a stranger that nothing needs.
+    fn chain() -> (Graph, Output, Output) {
+        let mut graph = Graph::new(Platform::linux_amd64());
+        let base = graph.image(ImageSource::new("base"), Metadata::default());
+        graph.image(ImageSource::new("stranger"), Metadata::named("nobody asks"));
+        let exec = Exec {
+            root: Some(base),
+            ..Exec::new(["true"])
+        };
+        let ran = graph.exec(exec, Metadata::named("run").ignore_cache(true)).root();
+        let made = graph.file(
+            File::on(ran).mkfile(Mkfile::new("/f", "x")),
+            Metadata::default().export_cache(false),
+        );
+        (graph, ran, made)
+    }
+
+    #[test]
+    fn dependencies_stand_first_and_a_bare_edge_last() {
+        let (graph, _, made) = chain();
+        let definition = graph.definition(made);
+        assert_eq!(definition.def.len(), 4);
+        for (index, bytes) in definition.def.iter().enumerate() {
+            let before: Vec<String> = definition.def[..index]
+                .iter()
+                .map(|bytes| digest_of(bytes))
+                .collect();
+            for input in decode(bytes).inputs {
+                assert!(before.contains(&input.digest), "op {index} refers forward");
+            }
+        }
+        let terminal = decode(&definition.def[3]);
+        assert_eq!(
+            (terminal.op, terminal.platform, terminal.constraints),
+            (None, None, None)
+        );
+        assert_eq!(
+            terminal.inputs,
+            [pb::Input {
+                digest: graph.digest(made).to_owned(),
+                index: 0
+            }]
+        );
+    }
+
+    #[test]
+    fn holds_only_what_the_output_needs() {
+        let (graph, ran, made) = chain();
+        let definition = graph.definition(ran);
+        assert_eq!(definition.def.len(), 3);
+        assert_eq!(definition.metadata.len(), 3);
+        assert!(!definition.metadata.contains_key(graph.digest(made)));
+    }
+
+    #[test]
+    fn terminal_asks_for_what_the_metadata_uses() {
+        let (graph, ran, made) = chain();
+        let terminal_caps = |output| {
+            let definition = graph.definition(output);
+            let digest = digest_of(definition.def.last().unwrap());
+            definition.metadata[&digest]
+                .caps
+                .keys()
+                .cloned()
+                .collect::<Vec<String>>()
+        };
+        assert_eq!(
+            terminal_caps(ran),
+            ["constraints", "meta.description", "meta.ignorecache", "platform"]
+        );
+        assert!(terminal_caps(made).contains(&"meta.exportcache".to_owned()));
+    }
+
+    #[test]
+    fn caps_name_the_vertices_that_need_them() {
+        let (graph, _, made) = chain();
+        let caps = graph.caps(made);
+        assert_eq!(caps["exec.meta.base"], ["run"]);
+        assert_eq!(caps["file.base"], ["mkfile /f"]);
+        assert_eq!(
+            caps["source.image"],
+            ["docker-image://docker.io/library/base:latest"]
+        );
+        assert_eq!(caps["meta.ignorecache"], ["run"]);
+        assert!(caps["platform"].is_empty());
+        let definition = graph.definition(made);
+        let sent = definition
+            .metadata
+            .values()
+            .flat_map(|metadata| metadata.caps.keys());
+        assert!(sent.into_iter().all(|cap| caps.contains_key(cap)));
+    }
+
+    #[test]
+    fn metadata_goes_over_the_wire() {
+        let mut graph = Graph::new(Platform::linux_amd64());
+        let group = ProgressGroup {
+            id: "g".into(),
+            name: "group".into(),
+            weak: true,
+        };
+        let metadata = Metadata::named("base")
+            .group(group)
+            .ignore_cache(true)
+            .export_cache(true)
+            .describe("k", "v");
+        let base = graph.image(ImageSource::new("base"), metadata);
+        let definition = graph.definition(base);
+        let sent = &definition.metadata[graph.digest(base)];
+        assert!(sent.ignore_cache);
+        assert_eq!(sent.description["llb.customname"], "base");
+        assert_eq!(sent.description["k"], "v");
+        assert_eq!(sent.export_cache, Some(pb::ExportCache { value: true }));
+        let group = sent.progress_group.as_ref().unwrap();
+        assert_eq!(
+            (group.id.as_str(), group.name.as_str(), group.weak),
+            ("g", "group", true)
+        );
+        assert_eq!(sent.caps, BTreeMap::from([("source.image".to_owned(), true)]));
+    }
+
+    #[test]
+    fn the_text_of_the_metadata_is_no_part_of_a_digest() {
+        let mut graph = Graph::new(Platform::linux_amd64());
+        let first = graph.image(ImageSource::new("base"), Metadata::named("one"));
+        let mut other = Graph::new(Platform::linux_amd64());
+        let second = other.image(
+            ImageSource::new("base"),
+            Metadata::named("two").ignore_cache(true),
+        );
+        assert_eq!(graph.digest(first), other.digest(second));
+    }
+}

@@ -1,0 +1,337 @@
+//! The arena of vertices.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use prost::Message as _;
+use sha2::{Digest as _, Sha256};
+
+use super::caps::Cap;
+use super::metadata::Metadata;
+use crate::diagnostic::SourceFile;
+use crate::platform::Platform;
+use crate::proto::pb;
+
+/// An edge: one output of one vertex. It belongs to the graph that made it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct Output {
+    pub(crate) vertex: u32,
+    pub(crate) index: u32,
+}
+
+impl Output {
+    /// Which of the vertex's outputs this is; 0 for all operations but exec.
+    pub fn index(self) -> u32 {
+        self.index
+    }
+
+    fn vertex(self) -> usize {
+        self.vertex as usize
+    }
+}
+
+/// One operation with all that is known about it.
+#[derive(Debug, Clone)]
+pub struct Vertex {
+    pub(crate) op: pb::Op,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) digest: String,
+    pub(crate) inputs: Vec<Output>,
+    pub(crate) caps: BTreeSet<String>,
+    pub(crate) metadata: Metadata,
+    /// Places that came with a grafted definition, which names its own files.
+    pub(crate) foreign_places: Vec<(Arc<pb::SourceInfo>, Vec<pb::Range>)>,
+}
+
+impl Vertex {
+    /// The operation as it goes over the wire. Fields that this crate does not know are missing here, though
+    /// not in [`Vertex::bytes`], when the vertex was grafted.
+    pub fn op(&self) -> &pb::Op {
+        &self.op
+    }
+
+    /// The encoded operation.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// `sha256:` and the digest of the bytes.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The edges that it depends on, in the order of the operation's inputs.
+    pub fn inputs(&self) -> &[Output] {
+        &self.inputs
+    }
+
+    /// Ids of the capabilities that the operation itself needs.
+    pub fn caps(&self) -> &BTreeSet<String> {
+        &self.caps
+    }
+
+    /// What is said about it.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Its name, or words made from the operation in the way of BuildKit's progress output.
+    pub fn name(&self) -> String {
+        if let Some(name) = &self.metadata.name {
+            return name.clone();
+        }
+        match &self.op.op {
+            Some(pb::op::Op::Source(source)) => source.identifier.clone(),
+            Some(pb::op::Op::Exec(exec)) => exec
+                .meta
+                .as_ref()
+                .map_or_else(String::new, |meta| meta.args.join(" ")),
+            Some(pb::op::Op::File(file)) => {
+                let actions: Vec<String> = file.actions.iter().filter_map(action_name).collect();
+                actions.join(", ")
+            }
+            Some(pb::op::Op::Merge(_)) => "merge".to_owned(),
+            Some(pb::op::Op::Diff(_)) => "diff".to_owned(),
+            None => self.digest.clone(),
+        }
+    }
+}
+
+fn action_name(action: &pb::FileAction) -> Option<String> {
+    use pb::file_action::Action;
+    Some(match action.action.as_ref()? {
+        Action::Copy(copy) => format!("copy {} {}", copy.src, copy.dest),
+        Action::Mkfile(mkfile) => format!("mkfile {}", mkfile.path),
+        Action::Mkdir(mkdir) => format!("mkdir {}", mkdir.path),
+        Action::Rm(rm) => format!("rm {}", rm.path),
+        Action::Symlink(symlink) => format!("symlink {} {}", symlink.oldpath, symlink.newpath),
+    })
+}
+
+/// A graph under construction.
+///
+/// Methods that take an [`Output`] expect one of the same graph, and panic when it is not.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    platform: Platform,
+    vertices: Vec<Vertex>,
+    by_digest: BTreeMap<String, u32>,
+    pub(crate) origins: Vec<(Arc<SourceFile>, pb::Definition)>,
+}
+
+impl Graph {
+    /// An empty graph whose images are fetched, and whose processes run, on `platform` unless they say
+    /// otherwise.
+    pub fn new(platform: Platform) -> Self {
+        Self {
+            platform,
+            vertices: Vec::new(),
+            by_digest: BTreeMap::new(),
+            origins: Vec::new(),
+        }
+    }
+
+    /// The platform of images and processes that name none.
+    pub fn platform(&self) -> &Platform {
+        &self.platform
+    }
+
+    /// Every vertex in the order of addition; those an output does not need are among them.
+    pub fn vertices(&self) -> impl Iterator<Item = &Vertex> {
+        self.vertices.iter()
+    }
+
+    /// The vertex that an edge starts at.
+    pub fn vertex(&self, output: Output) -> &Vertex {
+        &self.vertices[output.vertex()]
+    }
+
+    /// Digest of the vertex that an edge starts at: `sha256:` and 64 hexadecimal digits.
+    pub fn digest(&self, output: Output) -> &str {
+        self.vertex(output).digest()
+    }
+
+    /// Says how a file that locations point into was obtained, which BuildKit keeps in provenance.
+    pub fn set_origin(&mut self, file: &Arc<SourceFile>, definition: pb::Definition) {
+        match self.origins.iter_mut().find(|(known, _)| known == file) {
+            Some(origin) => origin.1 = definition,
+            None => self.origins.push((Arc::clone(file), definition)),
+        }
+    }
+
+    /// The vertices that `output` needs, dependencies first and its own last. The order depends on the graph
+    /// below `output` alone.
+    pub fn closure(&self, output: Output) -> Vec<&Vertex> {
+        self.closure_indices(output)
+            .into_iter()
+            .map(|index| &self.vertices[index])
+            .collect()
+    }
+
+    fn closure_indices(&self, output: Output) -> Vec<usize> {
+        // Depth first over the inputs in their order, as Go's llb does it; a stack of its own because a long
+        // chain of layers is deep.
+        let mut seen = BTreeSet::from([output.vertex()]);
+        let mut order = Vec::new();
+        let mut stack = vec![(output.vertex(), 0)];
+        while let Some((vertex, next_input)) = stack.pop() {
+            match self.vertices[vertex].inputs.get(next_input) {
+                None => order.push(vertex),
+                Some(input) => {
+                    stack.push((vertex, next_input + 1));
+                    if seen.insert(input.vertex()) {
+                        stack.push((input.vertex(), 0));
+                    }
+                }
+            }
+        }
+        order
+    }
+
+    /// Makes the wire form of an edge.
+    pub(crate) fn input(&self, output: Output) -> pb::Input {
+        pb::Input {
+            digest: self.digest(output).to_owned(),
+            index: i64::from(output.index),
+        }
+    }
+
+    /// Adds an operation whose inputs are `inputs`, in that order.
+    pub(crate) fn add(
+        &mut self,
+        op: pb::op::Op,
+        inputs: Vec<Output>,
+        platform: Option<&Platform>,
+        caps: BTreeSet<Cap>,
+        metadata: Metadata,
+    ) -> Output {
+        let op = pb::Op {
+            inputs: inputs.iter().map(|input| self.input(*input)).collect(),
+            platform: platform.map(wire_platform),
+            // Always there, and empty: Go's llb writes it so, and equal bytes are worth having.
+            constraints: Some(pb::WorkerConstraints::default()),
+            op: Some(op),
+        };
+        let bytes = op.encode_to_vec();
+        let digest = digest_of(&bytes);
+        let caps = caps.into_iter().map(|cap| cap.id().to_owned()).collect();
+        let foreign_places = Vec::new();
+        self.insert(Vertex {
+            op,
+            bytes,
+            digest,
+            inputs,
+            caps,
+            metadata,
+            foreign_places,
+        })
+    }
+
+    pub(crate) fn insert(&mut self, vertex: Vertex) -> Output {
+        if let Some(index) = self.by_digest.get(&vertex.digest) {
+            let known = &mut self.vertices[*index as usize];
+            known.metadata.unite(vertex.metadata);
+            known.caps.extend(vertex.caps);
+            for place in vertex.foreign_places {
+                if !known.foreign_places.contains(&place) {
+                    known.foreign_places.push(place);
+                }
+            }
+            return Output {
+                vertex: *index,
+                index: 0,
+            };
+        }
+        // More vertices than a u32 counts do not fit into the memory of any daemon.
+        let index = u32::try_from(self.vertices.len()).unwrap_or(u32::MAX);
+        self.by_digest.insert(vertex.digest.clone(), index);
+        self.vertices.push(vertex);
+        Output {
+            vertex: index,
+            index: 0,
+        }
+    }
+
+    pub(crate) fn index_of(&self, digest: &str) -> Option<u32> {
+        self.by_digest.get(digest).copied()
+    }
+}
+
+/// The wire form of a platform.
+pub(crate) fn wire_platform(platform: &Platform) -> pb::Platform {
+    pb::Platform {
+        architecture: platform.architecture.clone(),
+        os: platform.os.clone(),
+        variant: platform.variant.clone(),
+        ..pb::Platform::default()
+    }
+}
+
+/// `sha256:` and hexadecimal digits.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    let mut text = String::from("sha256:");
+    for byte in Sha256::digest(bytes) {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{File, ImageSource, LocalSource, Mkfile};
+    use super::*;
+
+    fn graph() -> Graph {
+        Graph::new(Platform::linux_amd64())
+    }
+
+    #[test]
+    fn digests_are_those_of_the_bytes() {
+        assert_eq!(
+            digest_of(b""),
+            "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+    }
+
+    #[test]
+    fn equal_operations_are_one_vertex() {
+        let mut graph = graph();
+        let first = graph.image(ImageSource::new("alpine"), Metadata::named("one"));
+        let second = graph.image(
+            ImageSource::new("docker.io/library/alpine:latest"),
+            Metadata::named("two"),
+        );
+        assert_eq!(first, second);
+        assert_eq!(graph.vertices().count(), 1);
+        assert_eq!(graph.vertex(first).name(), "one");
+    }
+
+    #[test]
+    fn closure_does_not_depend_on_the_order_of_addition() {
+        let build = |reversed: bool| {
+            let mut graph = graph();
+            let names = if reversed { ["b", "a"] } else { ["a", "b"] };
+            for name in names {
+                graph.image(ImageSource::new(name), Metadata::default());
+            }
+            let a = graph.image(ImageSource::new("a"), Metadata::default());
+            let b = graph.image(ImageSource::new("b"), Metadata::default());
+            let merged = graph.merge(&[a, b], Metadata::default()).unwrap();
+            graph.definition(merged)
+        };
+        assert_eq!(build(false), build(true));
+    }
+
+    #[test]
+    fn a_deep_chain_needs_no_deep_stack() {
+        let mut graph = graph();
+        let mut output = graph.local(LocalSource::new("context"), Metadata::default());
+        for step in 0..20_000 {
+            let file = File::on(output).mkfile(Mkfile::new("/f", step.to_string()));
+            output = graph.file(file, Metadata::default());
+        }
+        assert_eq!(graph.closure(output).len(), 20_001);
+    }
+}
