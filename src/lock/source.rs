@@ -1,0 +1,171 @@
+//! Where a package comes from, and what of it is installed.
+
+use std::fmt;
+
+/// The origin of a locked package (uv's `source = { ... }`).
+///
+/// URLs carry no user information, apart from the login name of an ssh URL.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// A package index (PEP 503 or 691), or a flat folder of wheels.
+    Registry {
+        /// URL of the index, or the folder's path relative to the lock.
+        url: String,
+    },
+    /// A git repository at one commit.
+    Git {
+        /// URL of the repository, without query and fragment.
+        url: String,
+        /// The commit, 40 lower-case hex digits.
+        rev: String,
+        /// What the project asked for: a tag, branch or revision; `None` for the default branch.
+        reference: Option<String>,
+        /// Folder of the project inside the repository.
+        subdirectory: Option<String>,
+        /// A single archive inside the repository that is the package.
+        path: Option<String>,
+        /// Whether git LFS objects belong to it.
+        lfs: bool,
+    },
+    /// A wheel or source archive at a URL.
+    Url {
+        /// The URL.
+        url: String,
+        /// Folder of the project inside the archive.
+        subdirectory: Option<String>,
+    },
+    /// A wheel or source archive in the file system.
+    Path {
+        /// Relative to the lock.
+        path: String,
+    },
+    /// A project folder that is installed as a copy.
+    Directory {
+        /// Relative to the lock.
+        path: String,
+    },
+    /// A project folder that is installed as an editable.
+    Editable {
+        /// Relative to the lock.
+        path: String,
+    },
+    /// A project that is not installed itself, only its dependencies are (`[tool.uv] package = false`).
+    Virtual {
+        /// Relative to the lock.
+        path: String,
+    },
+}
+
+impl Source {
+    /// Whether it is a project folder whose files, not version, decide what is installed.
+    pub fn is_project(&self) -> bool {
+        matches!(
+            self,
+            Self::Directory { .. } | Self::Editable { .. } | Self::Virtual { .. }
+        )
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registry { url } => write!(f, "registry {url}"),
+            Self::Git { url, rev, .. } => write!(f, "git {url} at {rev}"),
+            Self::Url { url, .. } => write!(f, "url {url}"),
+            Self::Path { path } => write!(f, "path {path}"),
+            Self::Directory { path } => write!(f, "directory {path}"),
+            Self::Editable { path } => write!(f, "editable {path}"),
+            Self::Virtual { path } => write!(f, "virtual {path}"),
+        }
+    }
+}
+
+/// What the install step takes for one package.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Artifact {
+    /// A wheel that the target can install.
+    Wheel {
+        /// PEP 427 file name, percent-decoded.
+        filename: String,
+        /// Absolute URL as the lock gives it (percent-encoded); `None` when it is a file beside the lock.
+        url: Option<String>,
+        /// Path relative to the lock, for path sources and flat folders.
+        path: Option<String>,
+        /// Lower-case hex of the SHA-256. `None` when the index gave none (or only another algorithm): such a
+        /// file cannot be fetched by checksum, only by way of the index.
+        sha256: Option<String>,
+        /// Bytes, where the lock knows them.
+        size: Option<u64>,
+        /// Whether its platform tag is `any` and its ABI tag is `none`.
+        pure: bool,
+    },
+    /// A source distribution: no wheel of the lock fits the target.
+    Sdist {
+        /// File name, percent-decoded.
+        filename: String,
+        /// Absolute URL as the lock gives it.
+        url: Option<String>,
+        /// Path relative to the lock.
+        path: Option<String>,
+        /// As in a wheel.
+        sha256: Option<String>,
+        /// Bytes, where the lock knows them.
+        size: Option<u64>,
+        /// Folder of the project inside the archive.
+        subdirectory: Option<String>,
+    },
+    /// A checkout that has to be built.
+    Git {
+        /// URL of the repository.
+        url: String,
+        /// 40 lower-case hex digits.
+        rev: String,
+        /// Folder of the project inside the repository.
+        subdirectory: Option<String>,
+        /// Always true: uv checks submodules out.
+        submodules: bool,
+        /// Whether git LFS objects belong to it.
+        lfs: bool,
+    },
+    /// A project folder of the build context.
+    Tree {
+        /// Relative to the lock; `.` for its own folder.
+        path: String,
+        /// Whether the lock says that it is installed as an editable.
+        editable: bool,
+    },
+    /// Nothing: a virtual project brings only its dependencies.
+    Nothing,
+}
+
+impl Artifact {
+    /// Bytes that are downloaded, where the lock knows them.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::Wheel { size, .. } | Self::Sdist { size, .. } => *size,
+            Self::Git { .. } | Self::Tree { .. } | Self::Nothing => None,
+        }
+    }
+}
+
+/// A wheel or source distribution as the lock lists it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct File {
+    /// File name, percent-decoded.
+    pub filename: String,
+    /// Absolute URL.
+    pub url: Option<String>,
+    /// Path relative to the lock.
+    pub path: Option<String>,
+    /// The hash as the lock writes it: `sha256:<hex>`; rarely another algorithm, or none.
+    pub hash: Option<String>,
+    /// Bytes.
+    pub size: Option<u64>,
+}
+
+impl File {
+    /// Lower-case hex of the SHA-256, when that is the hash the lock has.
+    pub fn sha256(&self) -> Option<&str> {
+        self.hash.as_deref()?.strip_prefix("sha256:")
+    }
+}
