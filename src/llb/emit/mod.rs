@@ -17,7 +17,10 @@ use super::{
     ProgressGroup, ProxyEnv, ResolveMode,
 };
 
+mod no_cache;
 mod steps;
+
+pub use no_cache::NoCache;
 
 /// What a graph depends on beside the plan: the client, and what the daemon can do.
 #[derive(Debug, Clone)]
@@ -36,8 +39,8 @@ pub struct Surroundings {
     pub online: Network,
     /// Where images are looked for.
     pub resolve_mode: ResolveMode,
-    /// Run everything again.
-    pub no_cache: bool,
+    /// What is run again.
+    pub no_cache: NoCache,
     /// Proxy variables for steps with a network.
     pub proxy: Option<ProxyEnv>,
     /// Further lines of `/etc/hosts` for steps with a network.
@@ -55,7 +58,7 @@ impl Default for Surroundings {
             patterns: true,
             online: Network::Sandbox,
             resolve_mode: ResolveMode::Default,
-            no_cache: false,
+            no_cache: NoCache::None,
             proxy: None,
             extra_hosts: Vec::new(),
         }
@@ -370,7 +373,7 @@ impl Emitter<'_> {
                 None => format!("[{}] {}", stage.name, steps::describe(stage)),
             },
         };
-        let mut metadata = Metadata::named(name).ignore_cache(self.surroundings.no_cache);
+        let mut metadata = Metadata::named(name).ignore_cache(self.surroundings.no_cache.covers(stage));
         metadata.locations.extend(stage.location.clone());
         metadata
     }

@@ -1,0 +1,89 @@
+//! Everything that ends a build without an image, as the daemon wants to hear it.
+
+use crate::diagnostic::Diagnostic;
+use crate::gateway::{self, Client, Status};
+use crate::llb::{Cap, Emitted, Surroundings};
+use crate::plan::{Compile, Plan, Source, Work};
+
+/// Why there is no image.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The user's to mend: every finding, with its place.
+    Findings(Vec<Diagnostic>),
+    /// The daemon's words, passed on as they came.
+    Daemon(gateway::Error),
+    /// A request that this frontend does not know.
+    Unsupported(Status),
+}
+
+impl Failure {
+    /// The status that is returned.
+    pub(super) fn into_status(self) -> Status {
+        match self {
+            Self::Findings(findings) => Status::from_diagnostics(&findings),
+            Self::Daemon(error) => error.into_status(),
+            Self::Unsupported(status) => status,
+        }
+    }
+}
+
+impl From<Vec<Diagnostic>> for Failure {
+    fn from(findings: Vec<Diagnostic>) -> Self {
+        Self::Findings(findings)
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(finding: Diagnostic) -> Self {
+        Self::Findings(vec![finding])
+    }
+}
+
+impl From<gateway::Error> for Failure {
+    fn from(error: gateway::Error) -> Self {
+        Self::Daemon(error)
+    }
+}
+
+/// Compares what the graph asks for with what the daemon has, before the daemon refuses it with less to say.
+pub(super) fn check_capabilities(client: &Client, emitted: &Emitted) -> Result<(), Failure> {
+    let mut missing = Vec::new();
+    let outputs = std::iter::once(emitted.image).chain(emitted.lists);
+    for (id, vertices) in outputs.flat_map(|output| emitted.graph.caps(output)) {
+        if let Err(lack) = client.llb_caps().require(&id) {
+            let since = Cap::ALL.iter().find(|cap| cap.id() == id).map(|cap| cap.since());
+            let mut error = Diagnostic::error(format!("{} needs {lack}", vertices.join(", ")));
+            if let Some(since) = since {
+                error = error.help(format!("BuildKit {since} and later can do it"));
+            }
+            if !missing.contains(&error) {
+                missing.push(error);
+            }
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(missing.into()) }
+}
+
+/// A daemon that cannot filter copies would put files into a wheel's key and source that the spec leaves out.
+pub(super) fn check_patterns(plan: &Plan, surroundings: &Surroundings) -> Result<(), Failure> {
+    if surroundings.patterns {
+        return Ok(());
+    }
+    let errors: Vec<Diagnostic> = plan
+        .iter()
+        .filter_map(|(_, stage)| match &stage.work {
+            Work::Compile(Compile { name, source: Source::Context { include, .. }, .. })
+                if !include.is_empty() =>
+            {
+                let error = Diagnostic::error(format!("`include` of wheel `{name}` needs BuildKit 0.9 or later"))
+                    .help("leave `include` out, or update Docker to 23.0 or later");
+                Some(match &stage.location {
+                    Some(location) => error.at(location.clone(), "declared here"),
+                    None => error,
+                })
+            }
+            _ => None,
+        })
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors.into()) }
+}

@@ -1,0 +1,172 @@
+//! Reads what decides a build: the spec, the ignore file, the lock and the projects that the lock names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::failure::Failure;
+use super::ignore;
+use crate::diagnostic::{Diagnostic, SourceFile};
+use crate::gateway::{Client, Options, Reference, SolveRequest};
+use crate::llb::{Differ, Graph, LocalSource, Metadata};
+use crate::lock::{Lock, Project};
+use crate::plan;
+use crate::platform::Platform;
+use crate::proto::pb;
+use crate::spec::Spec;
+
+/// The spec's name when the client gives none, as `buildctl` does.
+const DEFAULT_FILENAME: &str = "wheelbase.toml";
+
+/// Everything that was read.
+pub(super) struct Read {
+    pub(super) spec: Spec,
+    pub(super) lock: Option<Lock>,
+    pub(super) projects: BTreeMap<String, Project>,
+    /// Patterns of the ignore file.
+    pub(super) ignore: Vec<String>,
+    /// How the spec was obtained, for source maps.
+    pub(super) origin: pb::Definition,
+    warnings: Vec<Diagnostic>,
+    /// The vertex that warnings are attached to.
+    vertex: String,
+}
+
+impl Read {
+    /// Tells the user what will build but is probably not meant. A daemon that cannot show warnings is no reason to
+    /// fail.
+    pub(super) async fn warn(&self, client: &Client) {
+        for warning in &self.warnings {
+            client.warn(&self.vertex, warning).await.ok();
+        }
+    }
+}
+
+/// Reads it all. The context's ignore file hides nothing here: what decides a build is asked for by name.
+pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Failure> {
+    if let Some(url) = options.remote_context() {
+        return Err(Diagnostic::error("the build context is not a local folder")
+            .help(format!("clone or unpack it first and build from there; the context was {}", without_query(url)))
+            .into());
+    }
+    let filename = options.filename().unwrap_or(DEFAULT_FILENAME);
+    let own_ignore = format!("{filename}.dockerignore");
+    let build_file = Folder::open(
+        client,
+        options,
+        options.build_file_local(),
+        &[filename, &own_ignore],
+        &format!("[internal] load build definition from {filename}"),
+    )
+    .await?;
+    let Some(source) = build_file.text(client, filename).await? else {
+        return Err(Diagnostic::error(format!("{filename} does not exist")).into());
+    };
+    let (spec, mut warnings) = Spec::parse(&source)?;
+
+    let lock_path = spec.python.lock.get_ref().clone();
+    let name = format!("[internal] load {lock_path}");
+    let context = Folder::open(client, options, "context", &[&lock_path, ".dockerignore"], &name).await?;
+    let ignore_file = match build_file.text(client, &own_ignore).await? {
+        Some(own) => Some(own),
+        None => context.text(client, ".dockerignore").await?,
+    };
+    let ignore = ignore_file.map(|file| ignore::patterns(&file.text)).unwrap_or_default();
+
+    let mut lock = None;
+    if let Some(source) = context.text(client, &lock_path).await? {
+        let (parsed, more) = Lock::parse(&source)?;
+        warnings.extend(more);
+        lock = Some(parsed);
+    }
+    let projects = match &lock {
+        Some(lock) => projects(client, options, plan::project_paths(&spec, lock)).await?,
+        None => BTreeMap::new(),
+    };
+    Ok(Read { spec, lock, projects, ignore, origin: build_file.definition, warnings, vertex: build_file.vertex })
+}
+
+async fn projects(
+    client: &Client,
+    options: &Options,
+    paths: BTreeSet<String>,
+) -> Result<BTreeMap<String, Project>, Failure> {
+    let mut projects = BTreeMap::new();
+    if paths.is_empty() {
+        return Ok(projects);
+    }
+    let files: Vec<String> = paths.iter().map(|path| format!("{path}/pyproject.toml")).collect();
+    let names: Vec<&str> = files.iter().map(String::as_str).collect();
+    let folder = Folder::open(client, options, "context", &names, "[internal] load pyproject.toml files").await?;
+    for (path, file) in paths.into_iter().zip(&files) {
+        if let Some(source) = folder.text(client, file).await? {
+            projects.insert(path, Project::parse(&source)?);
+        }
+    }
+    Ok(projects)
+}
+
+/// A few files of a folder of the client.
+struct Folder {
+    reference: Reference,
+    definition: pb::Definition,
+    vertex: String,
+}
+
+impl Folder {
+    async fn open(
+        client: &Client,
+        options: &Options,
+        local: &str,
+        paths: &[&str],
+        name: &str,
+    ) -> Result<Self, Failure> {
+        let mut graph = Graph::new(Platform::linux_amd64());
+        let mut source = LocalSource::new(local);
+        source.session = options.session_of(local).to_owned();
+        source.follow_paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        // Another set of paths is another transfer.
+        source.shared_key_hint = format!("wheelbase-{local}-{}", paths.join(","));
+        // An edit that keeps a file's size and time must not be missed in what decides the build.
+        source.differ = Some(Differ::None);
+        let output = graph.local(source, Metadata::named(name));
+        let definition = graph.definition(output);
+        let request = SolveRequest { definition: Some(definition.clone()), ..SolveRequest::default() };
+        let reference = client.solve(request).await?;
+        Ok(Self { reference, definition, vertex: graph.digest(output).to_owned() })
+    }
+
+    async fn text(&self, client: &Client, path: &str) -> Result<Option<Arc<SourceFile>>, Failure> {
+        let Some(bytes) = client.read_file_if_exists(&self.reference, path).await? else { return Ok(None) };
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(SourceFile::new(path, text))),
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                Err(Diagnostic::error(format!("{path} is not UTF-8 text: byte {at} is no character")).into())
+            }
+        }
+    }
+}
+
+/// A URL without what may be a secret.
+fn without_query(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let host = host.rsplit('@').next().unwrap_or(host);
+            format!("{scheme}://{host}/{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_secrets() {
+        assert_eq!(without_query("https://user:token@git.example/a.git?x=secret#main"), "https://git.example/a.git");
+        assert_eq!(without_query("git@git.example:a.git"), "git@git.example:a.git");
+    }
+}
