@@ -22,7 +22,10 @@ pub struct SourceFile {
 impl SourceFile {
     /// A shared file, ready to be pointed into.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { name: name.into(), text: text.into() })
+        Arc::new(Self {
+            name: name.into(),
+            text: text.into(),
+        })
     }
 
     /// 1-based line and 0-based character (in `char`s) of a byte offset; the shape of BuildKit's `pb.Position`.
@@ -33,7 +36,10 @@ impl SourceFile {
         }
         let before = &self.text[..offset];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count())
+        (
+            before.matches('\n').count() + 1,
+            before[line_start..].chars().count(),
+        )
     }
 }
 
@@ -49,7 +55,10 @@ pub struct Location {
 impl Location {
     /// A range of `file`.
     pub fn new(file: &Arc<SourceFile>, range: Range<usize>) -> Self {
-        Self { file: Arc::clone(file), range }
+        Self {
+            file: Arc::clone(file),
+            range,
+        }
     }
 }
 
@@ -87,18 +96,29 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error without a place.
     pub fn error(message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, message: message.into(), labels: Vec::new(), help: None }
+        Self {
+            severity: Severity::Error,
+            message: message.into(),
+            labels: Vec::new(),
+            help: None,
+        }
     }
 
     /// A warning without a place.
     pub fn warning(message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(message)
+        }
     }
 
     /// Adds a place; the first one added is the main one.
     #[must_use]
     pub fn at(mut self, location: Location, text: impl Into<String>) -> Self {
-        self.labels.push(Label { location, text: text.into() });
+        self.labels.push(Label {
+            location,
+            text: text.into(),
+        });
         self
     }
 
@@ -120,7 +140,12 @@ impl Diagnostic {
             None => self.message.clone(),
             Some(label) => {
                 let (line, column) = label.location.file.position(label.location.range.start);
-                format!("{}:{line}:{}: {}", label.location.file.name, column + 1, self.message)
+                format!(
+                    "{}:{line}:{}: {}",
+                    label.location.file.name,
+                    column + 1,
+                    self.message
+                )
             }
         }
     }
@@ -134,7 +159,11 @@ impl Diagnostic {
         let title = level.primary_title(self.message.as_str());
         let mut group = Group::with_title(title);
         for (index, label) in self.labels.iter().enumerate() {
-            let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let kind = if index == 0 {
+                AnnotationKind::Primary
+            } else {
+                AnnotationKind::Context
+            };
             let file = &label.location.file;
             let end = label.location.range.end.min(file.text.len());
             let range = label.location.range.start.min(end)..end;
@@ -147,7 +176,11 @@ impl Diagnostic {
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help.as_str()));
         }
-        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if colour {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
         renderer.render(&[group])
     }
 }

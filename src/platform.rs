@@ -18,12 +18,20 @@ pub struct Platform {
 impl Platform {
     /// `linux/amd64`.
     pub fn linux_amd64() -> Self {
-        Self { os: "linux".into(), architecture: "amd64".into(), variant: String::new() }
+        Self {
+            os: "linux".into(),
+            architecture: "amd64".into(),
+            variant: String::new(),
+        }
     }
 
     /// `linux/arm64`.
     pub fn linux_arm64() -> Self {
-        Self { os: "linux".into(), architecture: "arm64".into(), variant: String::new() }
+        Self {
+            os: "linux".into(),
+            architecture: "arm64".into(),
+            variant: String::new(),
+        }
     }
 
     /// Builds a platform from its parts and normalises it.
@@ -34,7 +42,11 @@ impl Platform {
             ("aarch64" | "arm64", "" | "8" | "v8") => ("arm64".to_owned(), String::new()),
             (architecture, variant) => (architecture.to_owned(), variant.to_owned()),
         };
-        Self { os, architecture, variant }
+        Self {
+            os,
+            architecture,
+            variant,
+        }
     }
 
     /// The machine's name as Python and wheel tags spell it (`sysconfig.get_platform()`): `x86_64`, `aarch64`.
@@ -64,7 +76,11 @@ pub struct ParsePlatformError(String);
 
 impl fmt::Display for ParsePlatformError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a platform; write os/architecture, such as linux/amd64", self.0)
+        write!(
+            f,
+            "`{}` is not a platform; write os/architecture, such as linux/amd64",
+            self.0
+        )
     }
 }
 
@@ -96,7 +112,10 @@ mod tests {
         assert_eq!("linux/x86_64".parse(), Ok(Platform::linux_amd64()));
         assert_eq!("linux/arm64/v8".parse(), Ok(Platform::linux_arm64()));
         assert_eq!("linux/aarch64".parse(), Ok(Platform::linux_arm64()));
-        assert_eq!("linux/arm/v7".parse::<Platform>().unwrap().to_string(), "linux/arm/v7");
+        assert_eq!(
+            "linux/arm/v7".parse::<Platform>().unwrap().to_string(),
+            "linux/arm/v7"
+        );
     }
 
     #[test]
