@@ -1,3 +1,42 @@
-//! placeholder
+//! What the user wrote: from the text of a `wheelbase.toml` to a typed [`Spec`].
+//!
+//! A build that takes an hour must not fail in its last minute over a slip of the pen. So everything that can be
+//! known from the file alone is checked here, before anything is pulled: keys and types, names and paths, whether
+//! an image of that toolkit was ever published, whether its compiler knows that GPU, and whether that system has that
+//! Python. All errors come at once, each with its place and a way out.
+//!
+//! The road of a file: [`decode`] asks the TOML parser for a tree with places; [`shape`] checks it against the one
+//! table of [`keys`]; then each section is read by its own file ([`gpu`], [`python`], [`wheels`], [`images`]) with the
+//! facts of [`cuda`], [`archs`] and [`os`] and the small grammars of [`names`], [`paths`], [`urls`] and [`reference`].
+//! What is wrong gathers in [`findings`], and [`secrets`] keeps credentials out of it. [`schema`] and [`docs`] render
+//! the same table of keys for editors and readers.
+
+mod archs;
+mod cuda;
+mod cuda_tags;
+mod decode;
+mod findings;
+mod gpu;
+mod images;
+pub mod keys;
 mod model;
+mod names;
+mod os;
+mod paths;
+mod python;
+mod reference;
+mod secrets;
+mod section;
+mod shape;
+mod urls;
+mod wheels;
+
+#[cfg(test)]
+mod tests;
+
+pub use decode::{
+    DEFAULT_BUCKETS, DEFAULT_CACHE_SIZE, DEFAULT_MAX_LAYERS, DEFAULT_THRESHOLD, DEFAULT_UV_IMAGE,
+};
 pub use model::*;
+pub use names::normalise;
+pub use reference::Reference;

@@ -39,6 +39,34 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Whether both say the same, wherever it stands in their files.
+    pub fn same_meaning(&self, other: &Self) -> bool {
+        let Self {
+            file: _,
+            name,
+            default,
+            gpu,
+            python,
+            uv,
+            system,
+            compiler_cache,
+            layers,
+            wheels,
+            images,
+        } = self;
+        // `Spanned` compares what is said, without its place.
+        *name == other.name
+            && *default == other.default
+            && *gpu == other.gpu
+            && *python == other.python
+            && *uv == other.uv
+            && *system == other.system
+            && *compiler_cache == other.compiler_cache
+            && *layers == other.layers
+            && *wheels == other.wheels
+            && *images == other.images
+    }
+
     /// The place of a value of this file.
     pub fn locate<T>(&self, value: &Spanned<T>) -> Location {
         Location::new(&self.file, value.span())
@@ -71,7 +99,7 @@ impl Tier {
 }
 
 /// `[gpu]`, with every tier worked out to an image reference.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpu {
     /// The image reference of each tier: fully qualified (`docker.io/nvidia/cuda:12.8.1-devel-ubuntu22.04`),
     /// `mirror` already applied. Its span is that of what decided it: `tiers.devel`, or `cuda`.
@@ -111,7 +139,7 @@ pub enum OsFamily {
 }
 
 /// `[python]`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Python {
     /// `version`: major and minor, such as `(3, 12)`.
     pub version: Spanned<(u32, u32)>,
@@ -124,7 +152,7 @@ pub struct Python {
 }
 
 /// Where the interpreter comes from. It stands at the same path in every tier.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provider {
     /// The operating system's own: `/usr/bin/python3.X`, installed by its package manager when missing.
     System,
@@ -144,7 +172,7 @@ pub enum Provider {
 }
 
 /// A file by URL and hash.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Download {
     /// `http` or `https` URL without user information.
     pub url: Spanned<String>,
@@ -164,7 +192,7 @@ pub enum Fetch {
 }
 
 /// `[uv]`: where the uv binary comes from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Uv {
     /// An image with `/uv` (such as `ghcr.io/astral-sh/uv:0.9.13`), fully qualified, mirror applied.
     Image {
@@ -176,7 +204,7 @@ pub enum Uv {
 }
 
 /// `[system]`: operating system packages, sorted and unique.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct System {
     /// For every wheel stage, on the devel tier.
     pub devel: BTreeSet<String>,
@@ -185,7 +213,7 @@ pub struct System {
 }
 
 /// `[compiler-cache]`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompilerCache {
     /// `tool`.
     pub tool: CompilerCacheTool,
@@ -205,7 +233,7 @@ pub enum CompilerCacheTool {
 }
 
 /// `[layers]`: how packages are spread over image layers.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
     /// `threshold`: a package whose wheel has at least this many bytes gets a layer of its own.
     pub threshold: u64,
@@ -216,7 +244,7 @@ pub struct Layers {
 }
 
 /// `[wheels.NAME]`: a wheel that is compiled in a stage of its own.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wheel {
     /// The name as written, with its place.
     pub name: Spanned<String>,
@@ -247,7 +275,7 @@ pub struct Requirement {
 }
 
 /// `wheels.NAME.source`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WheelSource {
     /// A folder of the build context.
     Path {
@@ -258,7 +286,7 @@ pub enum WheelSource {
     },
     /// A git repository at a commit.
     Git {
-        /// URL without user information.
+        /// URL without credentials: a user stands in it for `ssh` only (`ssh://git@host/path`).
         url: Spanned<String>,
         /// 40 lower-case hex digits.
         rev: Spanned<String>,
@@ -275,7 +303,7 @@ pub enum WheelSource {
 }
 
 /// `[images.NAME]`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// The name with its place.
     pub name: Spanned<String>,
@@ -312,7 +340,7 @@ pub struct Image {
 }
 
 /// `copy = [{ from, to }]`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copy {
     /// Path in the build context: a file, or a folder whose content is copied.
     pub from: Spanned<String>,
@@ -321,7 +349,7 @@ pub struct Copy {
 }
 
 /// `[images.NAME.forbid]`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Forbid {
     /// Absolute paths, or patterns with `*`, `?` and `**` over the whole path.
     pub paths: Vec<Spanned<String>>,

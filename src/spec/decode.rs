@@ -1,0 +1,201 @@
+//! From text to [`Spec`]: the order in which the sections are read, and nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::findings::Findings;
+use super::model::{CompilerCache, CompilerCacheTool, Layers, Spec, System, Tier, Uv, Wheel};
+use super::section::Section;
+use super::{gpu, images, names, python, shape, urls, wheels};
+use crate::diagnostic::{Diagnostic, SourceFile};
+
+/// The image that uv is taken from when the file says nothing.
+pub const DEFAULT_UV_IMAGE: &str = "ghcr.io/astral-sh/uv:0.9.13";
+
+/// `layers.threshold` when the file says nothing, in bytes.
+pub const DEFAULT_THRESHOLD: u64 = 20_000_000;
+
+/// `layers.buckets` when the file says nothing.
+pub const DEFAULT_BUCKETS: u32 = 8;
+
+/// `layers.max` when the file says nothing: together with a tier's own layers far below the 127 of overlay file
+/// systems.
+pub const DEFAULT_MAX_LAYERS: u32 = 40;
+
+/// `compiler-cache.max-size` when the file says nothing.
+pub const DEFAULT_CACHE_SIZE: &str = "10G";
+
+impl Spec {
+    /// Reads a `wheelbase.toml`.
+    ///
+    /// Gives the spec with warnings, or all errors at once in the order of the file. With errors of TOML's syntax it
+    /// gives those alone, since what follows from them would be guesswork. In all that comes out, credentials of URLs
+    /// in the file are masked: [`Spec::file`] is then a copy of the file with `*` in their place, byte for byte.
+    pub fn parse(file: &Arc<SourceFile>) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let mut findings = Findings::new(file);
+        let (tree, syntax) = DeTable::parse_recoverable(&file.text);
+        for error in &syntax {
+            findings.error(
+                error.span().unwrap_or(0..0),
+                format!("this is not TOML: {}", error.message()),
+                "",
+                "see https://toml.io/en/v1.1.0 for how it is written",
+            );
+        }
+        if !syntax.is_empty() {
+            return Err(findings.finish().err().unwrap_or_default());
+        }
+        shape::check(tree.get_ref(), &mut findings);
+        let spec = decode(file, &Section::root(tree.get_ref()), &mut findings);
+        let failed = findings.failed();
+        let (file, warnings) = findings.finish()?;
+        match spec {
+            Some(spec) if !failed => Ok((Self { file, ..spec }, warnings)),
+            // Nothing is absent without an error that says so; should that ever break, say it rather than panic.
+            _ => Err(vec![
+                Diagnostic::error("this file cannot be read").help("please report it with the file"),
+            ]),
+        }
+    }
+}
+
+fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -> Option<Spec> {
+    let name = root.string("name").and_then(|name| {
+        findings
+            .check(name.span(), names::product(name.get_ref()))
+            .map(|()| name)
+    });
+    let wheels = wheels::decode(root, findings);
+    let images = images::decode(root, &wheels, findings);
+    let default = images::default(root, &images, findings);
+    images::unused_wheels(&wheels, &images, findings);
+
+    let section = root.section("gpu");
+    let mirror = gpu::mirror(&section, findings);
+    let host = mirror.as_ref().map(|mirror| mirror.get_ref().clone());
+    let gpu = gpu::decode(&section, mirror, &wanted(&images, &wheels), findings);
+    let section = root.section("python");
+    let python = python::decode(&section, gpu.os.as_ref(), host.as_deref(), findings);
+    let uv = uv(&root.section("uv"), host.as_deref(), findings);
+    let section = root.section("system");
+    let system = System {
+        devel: images::system(&section, "devel", "`system.devel`", findings),
+        runtime: images::system(&section, "runtime", "`system.runtime`", findings),
+    };
+    let compiler_cache = compiler_cache(&root.section("compiler-cache"), name.as_ref(), findings);
+    let layers = layers(&root.section("layers"), findings);
+    Some(Spec {
+        file: Arc::clone(file),
+        name: name?,
+        default,
+        gpu,
+        python: python?,
+        uv: uv?,
+        system,
+        compiler_cache,
+        layers,
+        wheels,
+        images,
+    })
+}
+
+/// Who uses which tier, and which wheels are compiled for GPUs.
+fn wanted(images: &BTreeMap<String, super::Image>, wheels: &BTreeMap<String, Wheel>) -> gpu::Wanted {
+    let mut tiers: BTreeMap<Tier, Vec<_>> = BTreeMap::new();
+    for image in images.values() {
+        let user = (image.tier.span(), format!("image `{}`", image.name.get_ref()));
+        tiers.entry(*image.tier.get_ref()).or_default().push(user);
+    }
+    for wheel in wheels.values() {
+        let user = (wheel.name.span(), format!("wheel `{}`", wheel.name.get_ref()));
+        tiers.entry(Tier::Devel).or_default().push(user);
+    }
+    for users in tiers.values_mut() {
+        users.sort_by_key(|(span, _)| span.start);
+    }
+    let gpu_wheels = wheels
+        .values()
+        .filter(|wheel| !wheel.any_arch)
+        .map(|wheel| wheel.name.clone())
+        .collect();
+    gpu::Wanted { tiers, gpu_wheels }
+}
+
+fn uv(section: &Section<'_>, mirror: Option<&str>, findings: &mut Findings) -> Option<Uv> {
+    if section.has("url") || section.has("sha256") {
+        return urls::download(findings, section).map(Uv::Wheel);
+    }
+    let image = if section.has("image") {
+        section.string("image")?
+    } else {
+        Spanned::new(section.span.clone(), DEFAULT_UV_IMAGE.to_owned())
+    };
+    Some(Uv::Image {
+        reference: python::image_reference(&image, mirror, findings)?,
+    })
+}
+
+fn compiler_cache(
+    section: &Section<'_>,
+    name: Option<&Spanned<String>>,
+    findings: &mut Findings,
+) -> CompilerCache {
+    let tool = match section.string("tool") {
+        Some(tool) if tool.get_ref() == "none" => CompilerCacheTool::None,
+        _ => CompilerCacheTool::Ccache,
+    };
+    let scope = section.string("scope");
+    if let Some(scope) = &scope {
+        findings.check(scope.span(), names::product(scope.get_ref()));
+    }
+    let max_size = section.string("max-size");
+    if let Some(size) = &max_size {
+        findings.check(size.span(), names::cache_size(size.get_ref()));
+    }
+    CompilerCache {
+        tool,
+        scope: scope
+            .as_ref()
+            .or(name)
+            .map(|scope| scope.get_ref().clone())
+            .unwrap_or_default(),
+        max_size: max_size.map_or_else(|| DEFAULT_CACHE_SIZE.to_owned(), Spanned::into_inner),
+    }
+}
+
+fn layers(section: &Section<'_>, findings: &mut Findings) -> Layers {
+    let threshold = match section.string("threshold") {
+        Some(size) => findings.check(size.span(), names::bytes(size.get_ref())),
+        None => section.integer("threshold"),
+    };
+    let number = |key, default| {
+        section
+            .integer(key)
+            .and_then(|number| u32::try_from(number).ok())
+            .unwrap_or(default)
+    };
+    let (buckets, max) = (
+        number("buckets", DEFAULT_BUCKETS),
+        number("max", DEFAULT_MAX_LAYERS),
+    );
+    if buckets > max {
+        let key = if section.has("max") { "max" } else { "buckets" };
+        let place = section
+            .value(key)
+            .map_or_else(|| section.span.clone(), Spanned::span);
+        findings.error(
+            place,
+            format!("{buckets} buckets do not fit into {max} layers"),
+            format!("`buckets` is {buckets}, `max` is {max}"),
+            "write a larger `max`, or fewer `buckets`",
+        );
+    }
+    Layers {
+        threshold: threshold.unwrap_or(DEFAULT_THRESHOLD),
+        buckets,
+        max,
+    }
+}

@@ -1,0 +1,130 @@
+//! Collects what is wrong with a file, so that one run shows everything.
+//!
+//! It is also the one place that keeps secrets out of what is shown: an error draws the line that it points
+//! at, and that line may hold a password. Bytes that were [concealed](Findings::conceal) are drawn as `*`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::secrets;
+use crate::diagnostic::{Diagnostic, Location, SourceFile};
+
+/// Why a piece of text is not what it should be.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    /// What is wrong, in one line.
+    pub(super) message: String,
+    /// What to write instead.
+    pub(super) help: String,
+}
+
+impl Problem {
+    /// A problem with a way out.
+    pub(super) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+}
+
+/// The findings of one file so far.
+pub(super) struct Findings {
+    file: Arc<SourceFile>,
+    list: Vec<Diagnostic>,
+    concealed: Vec<Range<usize>>,
+}
+
+impl Findings {
+    /// None yet. User information of URLs in the text is concealed from the start, wherever it stands: in
+    /// comments and in what turns out not to be TOML, too.
+    pub(super) fn new(file: &Arc<SourceFile>) -> Self {
+        Self {
+            file: Arc::clone(file),
+            list: Vec::new(),
+            concealed: secrets::user_information(&file.text),
+        }
+    }
+
+    /// A place in the file.
+    pub(super) fn place(&self, span: Range<usize>) -> Location {
+        Location::new(&self.file, span)
+    }
+
+    /// The text as it was written.
+    pub(super) fn text(&self, span: Range<usize>) -> &str {
+        self.file.text.get(span).unwrap_or_default()
+    }
+
+    /// Adds a finding with several places.
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Adds an error with one place.
+    pub(super) fn error(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let place = self.place(span);
+        self.push(Diagnostic::error(message).at(place, label).help(help));
+    }
+
+    /// Adds a warning with one place.
+    pub(super) fn warning(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let place = self.place(span);
+        self.push(Diagnostic::warning(message).at(place, label).help(help));
+    }
+
+    /// Adds a problem of the value at `span` as an error, and gives the value when there is none.
+    pub(super) fn check<T>(&mut self, span: Range<usize>, checked: Result<T, Problem>) -> Option<T> {
+        match checked {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.error(span, problem.message, "", problem.help);
+                None
+            }
+        }
+    }
+
+    /// Never show these bytes of the file.
+    pub(super) fn conceal(&mut self, span: Range<usize>) {
+        self.concealed.push(span);
+    }
+
+    /// Whether there is an error so far.
+    pub(super) fn failed(&self) -> bool {
+        self.list.iter().any(Diagnostic::is_error)
+    }
+
+    /// The file as it may be shown, and the warnings; or all errors in the order of the file.
+    pub(super) fn finish(self) -> Result<(Arc<SourceFile>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let file = secrets::mask(&self.file, &self.concealed);
+        let failed = self.failed();
+        let mut list = self.list;
+        list.retain(|diagnostic| diagnostic.is_error() == failed);
+        list.sort_by_key(|diagnostic| {
+            diagnostic.labels.first().map_or((0, 0), |label| {
+                (label.location.range.start, label.location.range.end)
+            })
+        });
+        for diagnostic in &mut list {
+            diagnostic.message = secrets::redact(&diagnostic.message);
+            diagnostic.help = diagnostic.help.take().map(|help| secrets::redact(&help));
+            for label in &mut diagnostic.labels {
+                label.text = secrets::redact(&label.text);
+                label.location.file = Arc::clone(&file);
+            }
+        }
+        if failed { Err(list) } else { Ok((file, list)) }
+    }
+}

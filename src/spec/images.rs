@@ -1,0 +1,316 @@
+//! `[images.NAME]`: what is shipped.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::Spanned;
+
+use super::findings::Findings;
+use super::model::{Copy, Forbid, Image, Tier, Wheel};
+use super::section::{Section, string, unique};
+use super::wheels::{requirements, variables};
+use super::{names, paths};
+use crate::diagnostic::{Diagnostic, nearest};
+
+/// What images of tier base and runtime must not hold unless they say otherwise: a compiler, and its headers.
+const FORBIDDEN: &[&str] = &["**/bin/nvcc", "/usr/local/cuda/include"];
+
+/// Reads all images. `wheels` are those of the file, for the names in `wheels`.
+pub(super) fn decode(
+    root: &Section<'_>,
+    wheels: &BTreeMap<String, Wheel>,
+    findings: &mut Findings,
+) -> BTreeMap<String, Image> {
+    let mut images = BTreeMap::new();
+    for (name, section) in root.named("images") {
+        findings.check(name.span(), names::image(name.get_ref()));
+        let image = image(name, &section, wheels, findings);
+        images.insert(image.name.get_ref().clone(), image);
+    }
+    if images.is_empty() && root.has("images") && root.section("images").exists() {
+        findings.error(
+            root.key_span("images"),
+            "there is no image",
+            "",
+            "add a table such as [images.serve], with `packages`",
+        );
+    }
+    images
+}
+
+fn image(
+    name: Spanned<String>,
+    section: &Section<'_>,
+    wheels: &BTreeMap<String, Wheel>,
+    findings: &mut Findings,
+) -> Image {
+    let owner = name.get_ref().clone();
+    let tier = tier(&name, section);
+    let packages = requirements(section, "packages", &format!("`packages` of `{owner}`"), findings);
+    let extras = package_names(section, "extras", &owner, findings);
+    let groups = package_names(section, "groups", &owner, findings);
+    for (key, named) in [("extras", &extras), ("groups", &groups)] {
+        if !named.is_empty() && packages.is_empty() && !section.has("packages") {
+            findings.error(
+                section.key_span(key),
+                format!("image `{owner}` has `{key}` but no `packages`"),
+                format!("{key} of which package?"),
+                "add for example packages = [\"mai-job\"]: the package of the lockfile that defines them",
+            );
+        }
+    }
+    let image = Image {
+        tier,
+        extras,
+        groups,
+        wheels: image_wheels(section, &owner, wheels, findings),
+        system: system(section, "system", &format!("`system` of `{owner}`"), findings),
+        copy: section
+            .tables("copy")
+            .iter()
+            .filter_map(|item| copy(item, findings))
+            .collect(),
+        env: variables(section, "env", findings),
+        user: section
+            .string("user")
+            .filter(|user| findings.check(user.span(), names::user(user.get_ref())).is_some()),
+        workdir: section
+            .string("workdir")
+            .and_then(|path| findings.check(path.span(), paths::absolute(path.get_ref()))),
+        entrypoint: words(section, "entrypoint", findings),
+        cmd: words(section, "cmd", findings),
+        labels: labels(section, findings),
+        ports: ports(section, &owner, findings),
+        forbid: Forbid {
+            paths: forbidden(&name, tier_of(section), section, findings),
+        },
+        packages,
+        name,
+    };
+    let empty = ["packages", "wheels", "system", "copy"]
+        .iter()
+        .all(|key| section.items(key).next().is_none());
+    if empty && !findings.failed() {
+        findings.warning(
+            image.name.span(),
+            format!("image `{owner}` adds nothing to its tier"),
+            "",
+            "add `packages`, `wheels`, `system` or `copy`",
+        );
+    }
+    image
+}
+
+fn tier_of(section: &Section<'_>) -> Tier {
+    let word = section.string("tier");
+    let named = |tier: &Tier| word.as_ref().is_some_and(|word| word.get_ref() == tier.as_str());
+    Tier::ALL.into_iter().find(named).unwrap_or(Tier::Runtime)
+}
+
+fn tier(name: &Spanned<String>, section: &Section<'_>) -> Spanned<Tier> {
+    let span = section.value("tier").map_or_else(|| name.span(), Spanned::span);
+    Spanned::new(span, tier_of(section))
+}
+
+/// Names of extras or groups, normalised.
+fn package_names(
+    section: &Section<'_>,
+    key: &str,
+    owner: &str,
+    findings: &mut Findings,
+) -> Vec<Spanned<String>> {
+    let items = section.strings(key).unwrap_or_default();
+    let items = items
+        .into_iter()
+        .filter_map(|item| {
+            let name = findings.check(item.span(), names::package(item.get_ref()))?;
+            Some(Spanned::new(item.span(), name))
+        })
+        .collect();
+    unique(findings, &format!("`{key}` of `{owner}`"), items, String::clone)
+}
+
+fn image_wheels(
+    section: &Section<'_>,
+    owner: &str,
+    wheels: &BTreeMap<String, Wheel>,
+    findings: &mut Findings,
+) -> Vec<Spanned<String>> {
+    let items = package_names(section, "wheels", owner, findings);
+    for item in &items {
+        let name = item.get_ref();
+        if wheels.contains_key(name) {
+            continue;
+        }
+        let help = match nearest(name, wheels.keys().map(String::as_str)) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None if wheels.is_empty() => {
+                format!("add [wheels.{name}] with a `source`, or list a wheel of the lockfile in `packages`")
+            }
+            None => {
+                let known: Vec<&str> = wheels.keys().map(String::as_str).collect();
+                format!(
+                    "the wheels are {}; a package of the lockfile stands in `packages`",
+                    known.join(", ")
+                )
+            }
+        };
+        findings.error(item.span(), format!("there is no [wheels.{name}]"), "", help);
+    }
+    items
+}
+
+/// Packages of the operating system, each once.
+pub(super) fn system(
+    section: &Section<'_>,
+    key: &str,
+    what: &str,
+    findings: &mut Findings,
+) -> BTreeSet<String> {
+    let items = section.strings(key).unwrap_or_default();
+    let items = unique(findings, what, items, String::clone);
+    items
+        .into_iter()
+        .filter(|item| {
+            findings
+                .check(item.span(), names::system_package(item.get_ref()))
+                .is_some()
+        })
+        .map(Spanned::into_inner)
+        .collect()
+}
+
+fn copy(section: &Section<'_>, findings: &mut Findings) -> Option<Copy> {
+    let from = section.string("from").and_then(|path| {
+        let checked = findings.check(path.span(), paths::context(path.get_ref()))?;
+        Some(Spanned::new(path.span(), checked))
+    });
+    let to = section
+        .string("to")
+        .and_then(|path| findings.check(path.span(), paths::absolute(path.get_ref())));
+    Some(Copy { from: from?, to: to? })
+}
+
+/// `entrypoint` and `cmd`: words of a command; an empty array takes the tier's away.
+fn words(section: &Section<'_>, key: &str, findings: &mut Findings) -> Option<Vec<String>> {
+    let items = section.strings(key)?;
+    if let Some(first) = items.first().filter(|first| first.get_ref().is_empty()) {
+        findings.error(
+            first.span(),
+            format!("the first word of `{key}` is empty"),
+            "",
+            "write the program there; an empty array takes the tier's away",
+        );
+    }
+    Some(items.into_iter().map(Spanned::into_inner).collect())
+}
+
+fn labels(section: &Section<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
+    section
+        .map("labels")
+        .into_iter()
+        .filter(|(key, _)| findings.check(key.span(), names::label(key.get_ref())).is_some())
+        .map(|(key, value)| (key.into_inner(), value.into_inner()))
+        .collect()
+}
+
+fn ports(section: &Section<'_>, owner: &str, findings: &mut Findings) -> BTreeSet<String> {
+    let items: Vec<Spanned<String>> = section
+        .items("ports")
+        .filter_map(|item| {
+            let text = match item.get_ref().as_integer() {
+                Some(_) => {
+                    let number = super::section::integer(item.get_ref())?;
+                    Spanned::new(
+                        item.span(),
+                        u16::try_from(number).ok().filter(|port| *port > 0)?.to_string(),
+                    )
+                }
+                None => string(item)?,
+            };
+            let port = findings.check(text.span(), names::port(text.get_ref()))?;
+            Some(Spanned::new(text.span(), port))
+        })
+        .collect();
+    unique(findings, &format!("`ports` of `{owner}`"), items, String::clone)
+        .into_iter()
+        .map(Spanned::into_inner)
+        .collect()
+}
+
+fn forbidden(
+    name: &Spanned<String>,
+    tier: Tier,
+    section: &Section<'_>,
+    findings: &mut Findings,
+) -> Vec<Spanned<String>> {
+    let forbid = section.section("forbid");
+    match forbid.strings("paths") {
+        Some(items) => unique(findings, "`forbid.paths`", items, String::clone)
+            .into_iter()
+            .filter(|item| {
+                findings
+                    .check(item.span(), paths::forbidden(item.get_ref()))
+                    .is_some()
+            })
+            .collect(),
+        None if tier == Tier::Devel => Vec::new(),
+        None => FORBIDDEN
+            .iter()
+            .map(|path| Spanned::new(name.span(), (*path).to_owned()))
+            .collect(),
+    }
+}
+
+/// `default` names an image; with a single image it is that one.
+pub(super) fn default(
+    root: &Section<'_>,
+    images: &BTreeMap<String, Image>,
+    findings: &mut Findings,
+) -> Option<Spanned<String>> {
+    let Some(default) = root.string("default") else {
+        let mut all = images.values();
+        return all
+            .next()
+            .filter(|_| images.len() == 1)
+            .map(|only| only.name.clone());
+    };
+    if !images.contains_key(default.get_ref()) && !images.is_empty() {
+        let known: Vec<&str> = images.keys().map(String::as_str).collect();
+        let help = match nearest(default.get_ref(), known.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("the images are {}", known.join(", ")),
+        };
+        findings.error(
+            default.span(),
+            format!("there is no [images.{}]", default.get_ref()),
+            "",
+            help,
+        );
+    }
+    Some(default)
+}
+
+/// Wheels that no image installs and no other wheel needs.
+pub(super) fn unused_wheels(
+    wheels: &BTreeMap<String, Wheel>,
+    images: &BTreeMap<String, Image>,
+    findings: &mut Findings,
+) {
+    let installed = images
+        .values()
+        .flat_map(|image| image.wheels.iter().map(|name| name.get_ref().as_str()));
+    let needed = wheels
+        .values()
+        .flat_map(|wheel| wheel.needs.iter().map(|need| need.get_ref().name.as_str()));
+    let used: BTreeSet<&str> = installed.chain(needed).collect();
+    for (name, wheel) in wheels.iter().filter(|(name, _)| !used.contains(name.as_str())) {
+        let here = findings.place(wheel.name.span());
+        findings.push(
+            Diagnostic::warning(format!("wheel `{name}` is never built"))
+                .at(here, "no image installs it, and no wheel needs it")
+                .help(format!(
+                    "add \"{name}\" to `wheels` of an image, or remove the table"
+                )),
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! The one table of keys that a `wheelbase.toml` may hold.
+//!
+//! What the decoder accepts, what its errors suggest, what an editor completes and what the reference page
+//! says must never disagree, so all four are made from [`KEYS`]: [`super::shape`] checks a file against it,
+//! [`super::schema`] renders it as JSON Schema and [`super::docs`] as Markdown.
+
+mod table;
+
+pub use table::KEYS;
+
+/// One key of the file.
+#[derive(Debug)]
+pub struct Key {
+    /// Dotted path from the top of the file; `*` stands for a name that the user chooses: `images.*.packages`.
+    pub path: &'static str,
+    /// What may be written for it.
+    pub kind: Kind,
+    /// Whether the table that it belongs to must have it.
+    pub required: bool,
+    /// What holds when the key is left out, as TOML or in words; empty when nothing does.
+    pub default: &'static str,
+    /// What it means, in one sentence.
+    pub doc: &'static str,
+    /// A line of TOML (or a few) that uses it.
+    pub example: &'static str,
+}
+
+/// What may be written for a key.
+#[derive(Debug)]
+pub enum Kind {
+    /// Any string.
+    Text,
+    /// A string of this shape (a regular expression that ECMA 262 and RE2 read alike). The schema carries the
+    /// shape; the decoder has a hand-written check with a message that helps.
+    Shaped(&'static str),
+    /// One of these strings.
+    Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number in this range.
+    Integer {
+        /// The smallest that is accepted.
+        least: u64,
+        /// The largest that is accepted.
+        most: u64,
+    },
+    /// An array whose items are all of one kind.
+    Array(&'static Kind),
+    /// A table from names that the user chooses to values of one kind.
+    Map(&'static Kind),
+    /// A table with the keys that [`KEYS`] lists below this path.
+    Table,
+    /// A table of that sort that is written in exactly one of several forms.
+    Forms(&'static [Form]),
+    /// A table of tables: the names are the user's, each table has the keys below `path.*`.
+    Named,
+    /// An array of tables with the keys below this path.
+    Tables,
+    /// Any of these.
+    Any(&'static [Kind]),
+}
+
+/// One way to write a table: which keys stand together.
+#[derive(Debug)]
+pub struct Form {
+    /// Keys that must all be there.
+    pub needs: &'static [&'static str],
+    /// Keys that may be there.
+    pub takes: &'static [&'static str],
+}
+
+impl Form {
+    /// All keys of the form, required ones first.
+    pub fn keys(&self) -> impl Iterator<Item = &'static str> {
+        self.needs.iter().chain(self.takes).copied()
+    }
+
+    /// The form in words: `url` with `sha256`.
+    pub fn words(&self) -> String {
+        let (keys, joint) = if self.needs.is_empty() {
+            (self.takes, " or ")
+        } else {
+            (self.needs, " with ")
+        };
+        keys.iter()
+            .map(|key| format!("`{key}`"))
+            .collect::<Vec<_>>()
+            .join(joint)
+    }
+}
+
+impl Kind {
+    /// The kind in words that fit after "expected": `an array of strings`.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Text | Self::Shaped(_) => "a string".to_owned(),
+            Self::Word(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                join_or(&words)
+            }
+            Self::Boolean => "a boolean".to_owned(),
+            Self::Integer { .. } => "an integer".to_owned(),
+            Self::Array(item) => format!("an array of {}", item.plural()),
+            Self::Map(value) => format!("a table of {}", value.plural()),
+            Self::Table | Self::Forms(_) => "a table".to_owned(),
+            Self::Named => "a table of tables".to_owned(),
+            Self::Tables => "an array of tables".to_owned(),
+            Self::Any(kinds) => join_or(&kinds.iter().map(Self::words).collect::<Vec<_>>()),
+        }
+    }
+
+    /// The kind in words, for several values: `strings`.
+    fn plural(&self) -> String {
+        match self {
+            Self::Text | Self::Shaped(_) | Self::Word(_) => "strings".to_owned(),
+            Self::Boolean => "booleans".to_owned(),
+            Self::Integer { .. } => "integers".to_owned(),
+            Self::Array(_) | Self::Tables => "arrays".to_owned(),
+            Self::Map(_) | Self::Table | Self::Forms(_) | Self::Named => "tables".to_owned(),
+            Self::Any(kinds) => join_or(&kinds.iter().map(Self::plural).collect::<Vec<_>>()),
+        }
+    }
+}
+
+impl Key {
+    /// The last segment of the path: what is written in the file.
+    pub fn name(&self) -> &'static str {
+        self.path.rsplit('.').next().unwrap_or(self.path)
+    }
+
+    /// The path of the table that the key belongs to; empty for the top level.
+    pub fn parent(&self) -> &'static str {
+        self.path.rsplit_once('.').map_or("", |(parent, _)| parent)
+    }
+}
+
+/// The keys of the table at `path` (empty for the top level), in the order of [`KEYS`].
+pub fn below(path: &str) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.parent() == path)
+}
+
+/// The key `name` of the table at `path`.
+pub fn find(path: &str, name: &str) -> Option<&'static Key> {
+    below(path).find(|key| key.name() == name)
+}
+
+/// `a`, `b` or `c`.
+pub(super) fn join_or(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [head @ .., last] => format!("{} or {last}", head.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_key_is_said_once_and_stands_below_a_table() {
+        let mut seen = BTreeSet::new();
+        for key in KEYS {
+            assert!(seen.insert(key.path), "{} twice", key.path);
+            let parent = key.parent().trim_end_matches(".*");
+            assert!(
+                parent.is_empty() || seen.contains(parent),
+                "{} comes before its table",
+                key.path
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_is_documented() {
+        for key in KEYS {
+            assert!(
+                key.doc.ends_with('.') && !key.doc.ends_with(".."),
+                "{}: {}",
+                key.path,
+                key.doc
+            );
+            assert!(!key.example.is_empty(), "{} has no example", key.path);
+            assert!(
+                !(key.required && !key.default.is_empty()),
+                "{} is required and has a default",
+                key.path
+            );
+        }
+    }
+
+    #[test]
+    fn forms_name_keys_of_their_table_and_all_of_them() {
+        fn forms(kind: &Kind) -> Option<&'static [Form]> {
+            match kind {
+                Kind::Forms(forms) => Some(forms),
+                Kind::Any(kinds) => kinds.iter().find_map(forms),
+                _ => None,
+            }
+        }
+        for key in KEYS {
+            if let Some(forms) = forms(&key.kind) {
+                let named: BTreeSet<&str> = forms.iter().flat_map(Form::keys).collect();
+                let known: BTreeSet<&str> = below(key.path).map(Key::name).collect();
+                assert_eq!(named, known, "{}", key.path);
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_speak_english() {
+        assert_eq!(Kind::Array(&Kind::Text).words(), "an array of strings");
+        assert_eq!(
+            Kind::Any(&[Kind::Boolean, Kind::Word(&["a", "b"])]).words(),
+            "a boolean or \"a\" or \"b\""
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! Checks a parsed file against the table of keys: unknown keys, wrong types, missing keys, and tables that mix
+//! two ways of saying a thing.
+//!
+//! It runs before anything is read, over the whole file; [`super::section`] then reads only what has the right
+//! shape, so a mistake is reported once and hides no other.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::findings::Findings;
+use super::keys::{self, Form, Key, Kind};
+use super::secrets;
+use crate::diagnostic::{Diagnostic, nearest};
+
+/// Reports everything that does not fit the table of keys.
+pub(super) fn check(root: &DeTable<'_>, findings: &mut Findings) {
+    Shape { findings }.table("", "", 0..0, root);
+}
+
+/// Whether a value may be read as one of this kind (as far as TOML's types tell).
+pub(super) fn fits(kind: &Kind, value: &DeValue<'_>) -> bool {
+    match kind {
+        Kind::Text | Kind::Shaped(_) | Kind::Word(_) => value.is_str(),
+        Kind::Boolean => value.is_bool(),
+        Kind::Integer { .. } => value.is_integer(),
+        Kind::Array(_) | Kind::Tables => value.is_array(),
+        Kind::Map(_) | Kind::Table | Kind::Forms(_) | Kind::Named => value.is_table(),
+        Kind::Any(kinds) => kinds.iter().any(|kind| fits(kind, value)),
+    }
+}
+
+struct Shape<'f> {
+    findings: &'f mut Findings,
+}
+
+impl Shape<'_> {
+    /// A table with fixed keys: `path` as in [`keys::KEYS`], `shown` as the user wrote it.
+    fn table(&mut self, path: &str, shown: &str, place: Range<usize>, table: &DeTable<'_>) {
+        for (name, value) in table {
+            match keys::find(path, name.get_ref()) {
+                Some(key) => self.value(&key.kind, key, &joined(shown, name.get_ref()), name.span(), value),
+                None => self.unknown(path, shown, name),
+            }
+        }
+        for key in keys::below(path).filter(|key| key.required && !table.contains_key(key.name())) {
+            self.missing(key, shown, place.clone());
+        }
+    }
+
+    fn value(
+        &mut self,
+        kind: &Kind,
+        key: &Key,
+        shown: &str,
+        name: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) {
+        if !fits(kind, value.get_ref()) {
+            return self.wrong_type(kind, key, shown, value);
+        }
+        match (kind, value.get_ref()) {
+            (Kind::Any(kinds), content) => {
+                if let Some(kind) = kinds.iter().find(|kind| fits(kind, content)) {
+                    self.value(kind, key, shown, name, value);
+                }
+            }
+            (Kind::Word(words), DeValue::String(word)) => self.word(words, shown, word, value.span()),
+            (Kind::Integer { least, most }, DeValue::Integer(_)) => {
+                let number = super::section::integer(value.get_ref());
+                if number.is_none_or(|number| number < *least || number > *most) {
+                    let range = match (*least, *most) {
+                        (least, u64::MAX) => format!("at least {least}"),
+                        (least, most) => format!("from {least} to {most}"),
+                    };
+                    let message = format!("`{shown}` is out of range");
+                    let help = format!("write a number {range}, such as `{}`", key.example);
+                    self.findings
+                        .error(value.span(), message, format!("must be {range}"), help);
+                }
+            }
+            (Kind::Array(item), DeValue::Array(items)) => {
+                for value in items.iter() {
+                    if fits(item, value.get_ref()) {
+                        self.value(item, key, shown, name.clone(), value);
+                    } else {
+                        self.wrong_item(kind, shown, value);
+                    }
+                }
+            }
+            (Kind::Map(item), DeValue::Table(table)) => {
+                for (name, value) in table {
+                    self.value(item, key, &joined(shown, name.get_ref()), name.span(), value);
+                }
+            }
+            (Kind::Table, DeValue::Table(table)) => self.table(key.path, shown, name, table),
+            (Kind::Forms(forms), DeValue::Table(table)) => {
+                self.table(key.path, shown, name.clone(), table);
+                self.forms(forms, key, shown, name, table);
+            }
+            (Kind::Named, DeValue::Table(table)) => {
+                let path = format!("{}.*", key.path);
+                for (name, value) in table {
+                    let shown = joined(shown, name.get_ref());
+                    match value.get_ref() {
+                        DeValue::Table(table) => self.table(&path, &shown, name.span(), table),
+                        _ => self.wrong_type(&Kind::Table, key, &shown, value),
+                    }
+                }
+            }
+            (Kind::Tables, DeValue::Array(items)) => self.tables(key, shown, items),
+            (Kind::Text | Kind::Shaped(_), DeValue::String(text)) if secrets::present(text) => {
+                self.findings.conceal(value.span());
+                self.findings.error(
+                    value.span(),
+                    format!("`{shown}` carries credentials in a URL"),
+                    "they would end in keys, layers and logs",
+                    "write the URL without `user:password@`, and give credentials to the build as a secret",
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn tables(&mut self, key: &Key, shown: &str, items: &DeArray<'_>) {
+        for item in items.iter() {
+            match item.get_ref() {
+                DeValue::Table(table) => self.table(key.path, shown, item.span(), table),
+                _ => self.wrong_item(&key.kind, shown, item),
+            }
+        }
+    }
+
+    /// A table that is written in exactly one of several forms.
+    fn forms(&mut self, forms: &[Form], key: &Key, shown: &str, name: Range<usize>, table: &DeTable<'_>) {
+        let place = |wanted: &str| table.get_key_value(wanted).map(|(name, _)| name.span());
+        let touched: Vec<(&Form, &str, Range<usize>)> = forms
+            .iter()
+            .filter_map(|form| {
+                form.keys()
+                    .find_map(|key| place(key).map(|place| (form, key, place)))
+            })
+            .collect();
+        match touched.as_slice() {
+            [] => {
+                let ways: Vec<String> = forms.iter().map(Form::words).collect();
+                let message = format!("`{shown}` does not say where from");
+                let help = format!("write {}: `{}`", keys::join_or(&ways), key.example);
+                self.findings.error(name, message, "", help);
+            }
+            [(form, _, _)] => {
+                let given: Vec<&str> = form.keys().filter(|key| table.contains_key(*key)).collect();
+                for missing in form.needs.iter().filter(|key| !table.contains_key(**key)) {
+                    let message = format!("`{shown}` has `{}` but no `{missing}`", given.join("`, `"));
+                    let example = keys::find(key.path, missing).map_or("", |key| key.example);
+                    let place = given
+                        .first()
+                        .and_then(|key| place(key))
+                        .unwrap_or_else(|| name.clone());
+                    self.findings
+                        .error(place, message, "", format!("add for example `{example}`"));
+                }
+            }
+            [(first, one, there), (second, other, here), ..] => {
+                let (here, there) = (
+                    self.findings.place(here.clone()),
+                    self.findings.place(there.clone()),
+                );
+                self.findings.push(
+                    Diagnostic::error(format!("`{shown}` has both `{one}` and `{other}`"))
+                        .at(here, format!("`{other}` is one way to say where from"))
+                        .at(there, format!("`{one}` is another"))
+                        .help(format!("keep {} or {}", first.words(), second.words())),
+                );
+            }
+        }
+    }
+
+    fn word(&mut self, words: &[&str], shown: &str, word: &str, span: Range<usize>) {
+        if words.contains(&word) {
+            return;
+        }
+        let all: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        let help = match nearest(word, words.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("write {}", keys::join_or(&all)),
+        };
+        let label = format!("expected {}", keys::join_or(&all));
+        self.findings
+            .error(span, format!("`{shown}` cannot be \"{word}\""), label, help);
+    }
+
+    fn wrong_type(&mut self, kind: &Kind, key: &Key, shown: &str, value: &Spanned<DeValue<'_>>) {
+        // `cudnn = 8` is a question about versions, not about types: `super::gpu` answers it.
+        if key.path == "gpu.cudnn" && (value.get_ref().is_integer() || value.get_ref().is_str()) {
+            return;
+        }
+        let found = article(value.get_ref());
+        let message = format!("`{shown}` expected {}, found {found}", kind.words());
+        let written = self.findings.text(value.span());
+        let help = match (kind, value.get_ref()) {
+            (Kind::Array(Kind::Text | Kind::Shaped(_)), DeValue::String(_)) if !written.contains('\n') => {
+                format!("write `{} = [{written}]`", key.name())
+            }
+            (Kind::Text | Kind::Shaped(_) | Kind::Word(_), scalar) if is_scalar(scalar) => {
+                format!("quote it: `{} = \"{written}\"`", key.name())
+            }
+            _ => format!("write for example `{}`", key.example),
+        };
+        self.findings
+            .error(value.span(), message, format!("this is {found}"), help);
+    }
+
+    fn wrong_item(&mut self, kind: &Kind, shown: &str, value: &Spanned<DeValue<'_>>) {
+        let found = article(value.get_ref());
+        let message = format!("`{shown}` expected {}, found {found} in it", kind.words());
+        let help = if is_scalar(value.get_ref()) {
+            format!("quote it: \"{}\"", self.findings.text(value.span()))
+        } else {
+            format!("expected {}", kind.words())
+        };
+        self.findings
+            .error(value.span(), message, format!("this is {found}"), help);
+    }
+
+    fn unknown(&mut self, path: &str, shown: &str, name: &Spanned<std::borrow::Cow<'_, str>>) {
+        let known: Vec<&str> = keys::below(path)
+            .map(Key::name)
+            .filter(|name| *name != "*")
+            .collect();
+        let owner = if shown.is_empty() {
+            "the top level".to_owned()
+        } else {
+            format!("`{shown}`")
+        };
+        let elsewhere: Vec<String> = keys::KEYS
+            .iter()
+            .filter(|key| {
+                key.name() == name.get_ref() && key.parent() != path && !key.path.contains("provider")
+            })
+            .map(|key| match key.parent() {
+                "" => "the top level".to_owned(),
+                parent => format!("`[{}]`", parent.replace(".*", ".NAME")),
+            })
+            .collect();
+        let list = format!("known keys are `{}`", known.join("`, `"));
+        let help = match nearest(name.get_ref(), known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if elsewhere.is_empty() => list,
+            None => format!(
+                "`{}` is a key of {}; here {list}",
+                name.get_ref(),
+                keys::join_or(&elsewhere)
+            ),
+        };
+        let message = format!("unknown key `{}` in {owner}", name.get_ref());
+        self.findings
+            .error(name.span(), message, "not a key of this table", help);
+    }
+
+    fn missing(&mut self, key: &Key, shown: &str, place: Range<usize>) {
+        let message = format!("`{}` is missing", joined(shown, key.name()));
+        let mut help = format!("add for example\n{}", key.example);
+        if matches!(key.kind, Kind::Text | Kind::Shaped(_)) {
+            help = format!("add for example `{}`", key.example);
+        }
+        self.findings.error(place, message, "", help);
+    }
+}
+
+/// `outer.inner`, quoted where TOML needs it.
+fn joined(outer: &str, inner: &str) -> String {
+    let bare = !inner.is_empty()
+        && inner
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let inner = if bare {
+        inner.to_owned()
+    } else {
+        format!("{inner:?}")
+    };
+    if outer.is_empty() {
+        inner
+    } else {
+        format!("{outer}.{inner}")
+    }
+}
+
+fn is_scalar(value: &DeValue<'_>) -> bool {
+    !(value.is_array() || value.is_table() || value.is_str())
+}
+
+/// The value's type with its article.
+fn article(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}

@@ -1,0 +1,216 @@
+//! Whole files, right and wrong.
+
+mod errors;
+mod laws;
+
+use super::*;
+use crate::diagnostic::{Diagnostic, SourceFile};
+
+fn parse(text: &str) -> Result<(Spec, Vec<Diagnostic>), Vec<Diagnostic>> {
+    Spec::parse(&SourceFile::new("wheelbase.toml", text))
+}
+
+fn valid(text: &str) -> Spec {
+    let (spec, warnings) = parse(text).unwrap_or_else(|errors| panic!("{}", rendered(&errors)));
+    assert!(warnings.is_empty(), "{}", rendered(&warnings));
+    spec
+}
+
+/// All findings as a terminal shows them.
+fn rendered(findings: &[Diagnostic]) -> String {
+    findings
+        .iter()
+        .map(|finding| finding.render(false))
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
+/// Every key that there is, each with another value than its default.
+const FULL: &str = include_str!("tests/full.toml");
+
+const SMALL: &str = r#"
+name = "small"
+[gpu]
+cuda = "12.8.1"
+os = "ubuntu22.04"
+[python]
+version = "3.10"
+[images.serve]
+packages = ["serve"]
+"#;
+
+#[test]
+fn a_full_file() {
+    let spec = valid(FULL);
+    assert_eq!(spec.name.get_ref(), "mai-job");
+    assert_eq!(
+        spec.default.as_ref().map(Spanned::get_ref),
+        Some(&"serve".to_owned())
+    );
+    let tier = |tier| spec.gpu.tiers[&tier].get_ref().as_str();
+    assert_eq!(
+        tier(Tier::Base),
+        "zot.example:5000/nvidia/cuda:12.8.1-base-ubuntu22.04"
+    );
+    assert_eq!(
+        tier(Tier::Runtime),
+        "zot.example:5000/nvidia/cuda:12.8.1-cudnn-runtime-ubuntu22.04"
+    );
+    assert_eq!(tier(Tier::Devel), "zot.example:5000/nvidia/pytorch:25.03-py3");
+    assert_eq!(
+        spec.locate(&spec.gpu.tiers[&Tier::Devel]).file.text[spec.gpu.tiers[&Tier::Devel].span()],
+        *"\"nvcr.io/nvidia/pytorch:25.03-py3\""
+    );
+    assert_eq!(spec.gpu.os.as_ref().map(|os| os.get_ref().glibc), Some((2, 35)));
+    assert_eq!(spec.python.version.get_ref(), &(3, 12));
+    let Provider::Archive { archives } = &spec.python.provider else {
+        panic!("{:?}", spec.python.provider)
+    };
+    assert_eq!(archives.len(), 2);
+    assert_eq!(spec.python.fetch, Fetch::Index);
+    let Uv::Image { reference } = &spec.uv else {
+        panic!("{:?}", spec.uv)
+    };
+    assert_eq!(reference.get_ref(), "zot.example:5000/uv:0.9.13");
+    assert_eq!(
+        spec.layers,
+        Layers {
+            threshold: 50_000_000,
+            buckets: 4,
+            max: 60
+        }
+    );
+    assert_eq!(spec.compiler_cache.scope, "rocm-pytorch");
+    let WheelSource::Git {
+        url,
+        subdir,
+        submodules,
+        ..
+    } = &spec.wheels["triton"].source
+    else {
+        panic!()
+    };
+    assert_eq!(
+        (url.get_ref().as_str(), subdir.as_str(), *submodules),
+        ("https://git.example/triton", "python", false)
+    );
+    assert!(spec.wheels["triton"].any_arch);
+    assert_eq!(spec.wheels["flash-attn"].needs[0].get_ref().name, "torch");
+    let serve = &spec.images["serve"];
+    assert_eq!(
+        serve.ports.iter().map(String::as_str).collect::<Vec<_>>(),
+        ["53/udp", "8000/tcp"]
+    );
+    assert_eq!(serve.copy[0].to, "/app/src");
+    assert_eq!(serve.forbid.paths.len(), 1);
+    assert!(spec.images["train"].forbid.paths.is_empty());
+}
+
+#[test]
+fn a_small_file_and_its_defaults() {
+    let spec = valid(SMALL);
+    assert_eq!(
+        spec.default.as_ref().map(Spanned::get_ref),
+        Some(&"serve".to_owned())
+    );
+    assert_eq!(
+        spec.gpu.tiers[&Tier::Runtime].get_ref(),
+        "docker.io/nvidia/cuda:12.8.1-runtime-ubuntu22.04"
+    );
+    assert_eq!(spec.python.lock.get_ref(), "uv.lock");
+    assert_eq!(spec.python.fetch, Fetch::Auto);
+    assert!(matches!(spec.python.provider, Provider::System));
+    let Uv::Image { reference } = &spec.uv else {
+        panic!("{:?}", spec.uv)
+    };
+    assert_eq!(reference.get_ref(), DEFAULT_UV_IMAGE);
+    assert_eq!(
+        spec.layers,
+        Layers {
+            threshold: DEFAULT_THRESHOLD,
+            buckets: DEFAULT_BUCKETS,
+            max: DEFAULT_MAX_LAYERS
+        }
+    );
+    let cache = CompilerCache {
+        tool: CompilerCacheTool::Ccache,
+        scope: "small".into(),
+        max_size: "10G".into(),
+    };
+    assert_eq!(spec.compiler_cache, cache);
+    let serve = &spec.images["serve"];
+    assert_eq!(*serve.tier.get_ref(), Tier::Runtime);
+    let forbidden: Vec<&str> = serve
+        .forbid
+        .paths
+        .iter()
+        .map(|path| path.get_ref().as_str())
+        .collect();
+    assert_eq!(forbidden, ["**/bin/nvcc", "/usr/local/cuda/include"]);
+}
+
+#[test]
+fn a_managed_python_where_the_system_has_none() {
+    let spec = valid(&SMALL.replace("3.10", "3.13"));
+    let Provider::Archive { archives } = &spec.python.provider else {
+        panic!("{:?}", spec.python.provider)
+    };
+    assert!(
+        archives["arm64"]
+            .url
+            .get_ref()
+            .contains("aarch64-unknown-linux-gnu")
+    );
+    assert_eq!(
+        &SMALL.replace("3.10", "3.13")[archives["arm64"].url.span()],
+        "\"3.13\""
+    );
+}
+
+#[test]
+fn explicit_tiers_need_no_cuda() {
+    let spec = valid(&SMALL.replace(
+        "cuda = \"12.8.1\"\nos = \"ubuntu22.04\"",
+        "tiers.runtime = \"ubuntu:24.04\"",
+    ));
+    assert_eq!(spec.gpu.tiers.len(), 1);
+    assert_eq!(
+        spec.gpu.tiers[&Tier::Runtime].get_ref(),
+        "docker.io/library/ubuntu:24.04"
+    );
+    assert!(matches!(spec.python.provider, Provider::System));
+}
+
+#[test]
+fn several_images_need_no_default() {
+    assert!(
+        valid(&format!("{SMALL}[images.train]\npackages = [\"serve\"]\n"))
+            .default
+            .is_none()
+    );
+}
+
+#[test]
+fn an_ssh_user_is_no_secret() {
+    let text = format!(
+        "{}wheels = [\"x\"]\n[wheels.x]\narch = \"any\"\nsource = {{ git = \"ssh://git@git.example/x\", rev = \"{}\" }}\n",
+        SMALL,
+        "a".repeat(40)
+    );
+    let WheelSource::Git { url, submodules, .. } = &valid(&text).wheels["x"].source else {
+        panic!()
+    };
+    assert_eq!(
+        (url.get_ref().as_str(), *submodules),
+        ("ssh://git@git.example/x", true)
+    );
+}
+
+#[test]
+fn credentials_are_masked_in_the_file_that_goes_on() {
+    let text = format!("# see https://user:hunter2@host.example/ é\n{SMALL}");
+    let (spec, _) = parse(&text).unwrap();
+    assert!(!spec.file.text.contains("hunter2"));
+    assert_eq!(spec.file.text.len(), text.len());
+    assert_eq!(&spec.file.text[spec.name.span()], "\"small\"");
+}

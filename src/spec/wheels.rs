@@ -1,0 +1,253 @@
+//! `[wheels.NAME]`: wheels that are compiled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::Spanned;
+
+use super::findings::Findings;
+use super::model::{Requirement, Wheel, WheelSource};
+use super::section::{Section, integer, unique};
+use super::{names, paths, urls};
+use crate::diagnostic::Diagnostic;
+
+/// Variables that Wheelbase sets for every build command, and the key that decides each.
+const OWN_VARIABLES: &[(&str, &str)] = &[
+    ("MAX_JOBS", "jobs"),
+    ("CMAKE_BUILD_PARALLEL_LEVEL", "jobs"),
+    ("TORCH_CUDA_ARCH_LIST", "gpu.archs"),
+];
+
+/// Reads all wheels.
+pub(super) fn decode(root: &Section<'_>, findings: &mut Findings) -> BTreeMap<String, Wheel> {
+    let mut wheels: BTreeMap<String, Wheel> = BTreeMap::new();
+    let mut sections = root.named("wheels");
+    sections.sort_by_key(|(name, _)| name.span().start);
+    for (name, section) in sections {
+        let Some(normal) = findings.check(name.span(), names::package(name.get_ref())) else {
+            continue;
+        };
+        if let Some(earlier) = wheels.get(&normal) {
+            let (here, there) = (findings.place(name.span()), findings.place(earlier.name.span()));
+            findings.push(
+                Diagnostic::error(format!(
+                    "`{}` and `{}` are one wheel",
+                    earlier.name.get_ref(),
+                    name.get_ref()
+                ))
+                .at(here, format!("its name is normally written `{normal}`"))
+                .at(there, "already here")
+                .help("remove one of the two tables"),
+            );
+            continue;
+        }
+        let wheel = wheel(name, &section, findings);
+        wheels.insert(normal, wheel);
+    }
+    cycles(&wheels, findings);
+    wheels
+}
+
+fn wheel(name: Spanned<String>, section: &Section<'_>, findings: &mut Findings) -> Wheel {
+    // With an error about the source no `Spec` comes out: what stands in for it is never seen.
+    let source = source(&section.section("source"), findings).unwrap_or_else(|| WheelSource::Lock {
+        span: Spanned::new(name.span(), ()),
+    });
+    let needs = requirements(
+        section,
+        "needs",
+        &format!("`needs` of `{}`", name.get_ref()),
+        findings,
+    );
+    let env = variables(section, "env", findings);
+    for (variable, key) in OWN_VARIABLES {
+        if env.contains_key(*variable) {
+            let place = section.section("env").key_span(variable);
+            findings.warning(
+                place,
+                format!("`{variable}` is set by Wheelbase"),
+                "this value would enter the wheel's key",
+                format!("remove it and use `{key}`"),
+            );
+        }
+    }
+    let command = section.string("command").and_then(|command| {
+        if command.get_ref().trim().is_empty() {
+            findings.error(
+                command.span(),
+                "this command is empty",
+                "",
+                "leave `command` out for the usual build, or write what leaves wheels in /wheels",
+            );
+            return None;
+        }
+        Some(command.into_inner())
+    });
+    let jobs = section.value("jobs").and_then(|value| integer(value.get_ref()));
+    Wheel {
+        source,
+        needs,
+        env,
+        command,
+        any_arch: section.has("arch"),
+        jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
+        network: section.boolean("network").unwrap_or(false),
+        name,
+    }
+}
+
+fn source(section: &Section<'_>, findings: &mut Findings) -> Option<WheelSource> {
+    if let Some(path) = section.string("path") {
+        let checked = findings.check(path.span(), paths::context(path.get_ref()));
+        let include = section.strings("include").unwrap_or_default();
+        let include = unique(findings, "`include`", include, String::clone);
+        let include: Vec<String> = include
+            .iter()
+            .filter_map(|item| findings.check(item.span(), paths::pattern(item.get_ref())))
+            .collect();
+        return Some(WheelSource::Path {
+            path: Spanned::new(path.span(), checked?),
+            include,
+        });
+    }
+    if section.has("git") {
+        let url = section.string("git").and_then(|url| {
+            findings
+                .check(url.span(), urls::repository(url.get_ref()))
+                .map(|()| url)
+        });
+        let address = url.as_ref().map(|url| url.get_ref().as_str());
+        let rev = section.string("rev").and_then(|rev| {
+            let commit = findings.check(rev.span(), urls::commit(rev.get_ref(), address))?;
+            Some(Spanned::new(rev.span(), commit))
+        });
+        let subdir = match section.string("subdir") {
+            Some(path) => findings.check(path.span(), paths::inside(path.get_ref(), "the repository")),
+            None => Some(String::new()),
+        };
+        let submodules = section.boolean("submodules").unwrap_or(true);
+        return Some(WheelSource::Git {
+            url: url?,
+            rev: rev?,
+            subdir: subdir?,
+            submodules,
+        });
+    }
+    match section.boolean("lock") {
+        Some(true) => Some(WheelSource::Lock {
+            span: Spanned::new(section.key_span("lock"), ()),
+        }),
+        Some(false) => {
+            findings.error(
+                section.key_span("lock"),
+                "`lock = false` says where the source is not",
+                "",
+                "write lock = true, or `path`, or `git` with `rev`",
+            );
+            None
+        }
+        None => None,
+    }
+}
+
+/// An array of requirements, each once. The same package with other extras counts as the same.
+pub(super) fn requirements(
+    section: &Section<'_>,
+    key: &str,
+    what: &str,
+    findings: &mut Findings,
+) -> Vec<Spanned<Requirement>> {
+    let items: Vec<Spanned<Requirement>> = section
+        .strings(key)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|item| {
+            let requirement = findings.check(item.span(), names::requirement(item.get_ref()))?;
+            Some(Spanned::new(item.span(), requirement))
+        })
+        .collect();
+    let names = items
+        .iter()
+        .map(|item| Spanned::new(item.span(), item.get_ref().name.clone()))
+        .collect();
+    let kept = unique(findings, what, names, String::clone);
+    items
+        .into_iter()
+        .filter(|item| kept.iter().any(|name| name.span() == item.span()))
+        .collect()
+}
+
+/// A table of environment variables.
+pub(super) fn variables(
+    section: &Section<'_>,
+    key: &str,
+    findings: &mut Findings,
+) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    for (name, value) in section.map(key) {
+        if value.get_ref().contains('\0') {
+            findings.error(
+                value.span(),
+                format!("the value of `{}` has a NUL character in it", name.get_ref()),
+                "",
+                "remove it: no environment can hold it",
+            );
+        }
+        if findings
+            .check(name.span(), names::variable(name.get_ref()))
+            .is_some()
+        {
+            variables.insert(name.into_inner(), value.into_inner());
+        }
+    }
+    variables
+}
+
+/// Reports each cycle of wheels that need each other once, with all its places.
+fn cycles(wheels: &BTreeMap<String, Wheel>, findings: &mut Findings) {
+    let mut done = BTreeSet::new();
+    for name in wheels.keys() {
+        visit(name, wheels, &mut Vec::new(), &mut done, findings);
+    }
+}
+
+/// Depth-first over `needs`; `path` holds the wheels from the start to here and the item that led to each next one.
+fn visit<'w>(
+    name: &'w str,
+    wheels: &'w BTreeMap<String, Wheel>,
+    path: &mut Vec<(&'w str, Option<&'w Spanned<Requirement>>)>,
+    done: &mut BTreeSet<&'w str>,
+    findings: &mut Findings,
+) {
+    if let Some(start) = path.iter().position(|(earlier, _)| *earlier == name) {
+        let cycle = &path[start..];
+        let mut names: Vec<&str> = cycle.iter().map(|(name, _)| *name).collect();
+        names.push(name);
+        let mut diagnostic = Diagnostic::error(format!(
+            "wheels need each other in a circle: {}",
+            names.join(" -> ")
+        ));
+        if let [only, _] = names.as_slice() {
+            diagnostic = Diagnostic::error(format!("wheel `{only}` needs itself"));
+        }
+        for (position, (from, need)) in cycle.iter().enumerate() {
+            if let Some(need) = need {
+                let text = format!("`{from}` needs `{}`", names[position + 1]);
+                diagnostic = diagnostic.at(findings.place(need.span()), text);
+            }
+        }
+        findings
+            .push(diagnostic.help("remove one of these needs: a wheel is compiled after all that it needs"));
+        return;
+    }
+    let Some(wheel) = wheels.get(name) else { return };
+    if !done.contains(name) {
+        path.push((name, None));
+        for need in &wheel.needs {
+            let at = path.len() - 1;
+            path[at].1 = Some(need);
+            visit(&need.get_ref().name, wheels, path, done, findings);
+        }
+        path.pop();
+        done.insert(name);
+    }
+}
