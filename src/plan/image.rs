@@ -8,7 +8,7 @@ use super::key::{Input, sha256};
 use super::packages;
 use super::model::{CopyTree, Forbidden, ImagePlan, Root, StageId, Work};
 use super::planner::{Planner, SystemRequest};
-use super::steps;
+use super::{steps, wheel};
 use crate::spec::Image;
 
 /// PATH of an image whose config has none, as Docker sets it.
@@ -72,7 +72,7 @@ impl Planner<'_> {
             trees.push(self.install_wheels(uv, projects));
         }
         for copy in &image.copy {
-            let from = copy.from.get_ref().clone();
+            let from = wheel::folder(copy.from.get_ref());
             let inputs = vec![
                 self.parent(base),
                 Input::new("content", format!("{from} of the build context")),

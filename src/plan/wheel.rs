@@ -94,7 +94,7 @@ impl Planner<'_> {
     fn source(&mut self, wheel: &Wheel) -> Option<Source> {
         match &wheel.source {
             WheelSource::Path { path, include } => Some(Source::Context {
-                path: path.get_ref().clone(),
+                path: folder(path.get_ref()),
                 include: include.clone(),
                 exclude: JUNK.map(str::to_owned).to_vec(),
             }),
@@ -241,7 +241,7 @@ impl Planner<'_> {
             exclude.push(self.spec.python.lock.get_ref().clone());
             exclude.extend(self.request.projects.keys().filter(|other| *other != ".").cloned());
             exclude.extend(self.spec.wheels.values().filter_map(|wheel| match &wheel.source {
-                WheelSource::Path { path, .. } => Some(path.get_ref().clone()),
+                WheelSource::Path { path, .. } if !path.get_ref().is_empty() => Some(path.get_ref().clone()),
                 _ => None,
             }));
         }
@@ -306,6 +306,11 @@ fn source_inputs(source: &Source) -> Vec<Input> {
         }
         Source::Archive(archive) => vec![Input::new("source distribution", format!("sha256:{}", archive.sha256))],
     }
+}
+
+/// The whole context is `.`.
+pub(super) fn folder(path: &str) -> String {
+    if path.is_empty() { ".".to_owned() } else { path.to_owned() }
 }
 
 fn display(path: &str) -> &str {

@@ -302,6 +302,9 @@ impl Emitter<'_> {
             Source::Git { url, rev, subdir, submodules } => {
                 let mut git = GitSource::new(url, rev);
                 git.skip_submodules = !submodules;
+                if url.starts_with("ssh://") || !url.contains("://") {
+                    git.ssh_socket = Some("default".to_owned());
+                }
                 let metadata = Metadata::named(format!("[wheel {name}] check out {rev}"));
                 (self.graph.git(git, metadata), subdir.clone())
             }
