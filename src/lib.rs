@@ -20,7 +20,10 @@
 //! [`proto`] is the wire; [`diagnostic`] and [`platform`] are words that all rooms share. `docs/architecture.md`
 //! has each room's invariant, and `tests/architecture.rs` holds them to it.
 
+pub mod cli;
 pub mod diagnostic;
+pub mod frontend;
+pub mod gateway;
 pub mod llb;
 pub mod lock;
 pub mod plan;

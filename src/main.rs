@@ -1,34 +1,27 @@
 //! One binary, two lives: BuildKit's frontend when BuildKit starts it, a command line otherwise.
 
+use std::convert::Infallible;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use wheelbase::gateway::{self, Client, Options};
+use wheelbase::gateway::{Client, Options};
 
 fn main() -> ExitCode {
-    if gateway::is_frontend(std::env::vars()) { frontend() } else { wheelbase::cli::run() }
+    let options = Options::from_process_env();
+    if !options.is_frontend() {
+        return wheelbase::cli::run();
+    }
+    let Err(error) = serve(&options);
+    // This reaches the daemon's log only; the user was told through the gateway if that was possible.
+    let _ = writeln!(std::io::stderr(), "wheelbase: {error:#}");
+    ExitCode::FAILURE
 }
 
-/// Serves the build and ends the process at once: BuildKit takes a connection that closes before the process has
-/// ended for a crash.
-fn frontend() -> ExitCode {
-    let code = match serve() {
-        Ok(()) => 0,
-        Err(error) => {
-            // This reaches the daemon's log only; the user was told through the gateway if that was possible.
-            let _ = writeln!(std::io::stderr(), "wheelbase: {error:#}");
-            1
-        }
-    };
-    gateway::exit(code)
-}
-
-fn serve() -> anyhow::Result<()> {
+/// Serves the build and ends the process from within, with nothing dropped before: see `Returned::exit`.
+fn serve(options: &Options) -> anyhow::Result<Infallible> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let options = Options::from_env(std::env::vars());
     runtime.block_on(async {
-        let client = Client::stdio().await?;
-        wheelbase::frontend::serve(&client, &options).await?;
-        anyhow::Ok(())
+        let client = Client::connect_stdio().await?;
+        wheelbase::frontend::serve(&client, options).await?.exit()
     })
 }

@@ -46,7 +46,7 @@ pub(super) struct Build {
 
 impl Build {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        let arguments = self.arguments();
+        let arguments = self.arguments(!self.load || driver_is_docker());
         if self.print {
             let words: Vec<String> =
                 arguments.iter().map(|word| quote(&word.to_string_lossy())).collect();
@@ -61,7 +61,9 @@ impl Build {
         Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
     }
 
-    fn arguments(&self) -> Vec<OsString> {
+    /// `driver_is_docker`: the builder is Docker's own, whose image store is reached with `type=image`; from any other
+    /// builder the image is carried over as an archive.
+    fn arguments(&self, driver_is_docker: bool) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = ["buildx", "build", "--file"].map(OsString::from).to_vec();
         arguments.push(self.file.clone().into());
         let mut flag = |name: &str, value: &str| {
@@ -78,12 +80,14 @@ impl Build {
             flag("--platform", platform);
         }
         if self.push || self.load {
-            // The docker driver's own store is reached through `type=image`; other drivers refuse its name.
-            let mut output = format!("type=image,compression={}", self.compression);
+            let kind = if self.load && !driver_is_docker { "docker" } else { "image" };
+            let mut output = format!("type={kind},compression={}", self.compression);
             if self.compression == "zstd" {
                 output.push_str(",compression-level=1");
             }
-            output.push_str(if self.push { ",push=true" } else { ",unpack=true" });
+            if self.push {
+                output.push_str(",push=true");
+            }
             flag("--output", &output);
         }
         arguments.extend(self.buildx.iter().cloned());
@@ -96,6 +100,16 @@ impl Build {
         });
         arguments
     }
+}
+
+/// Whether the current builder is Docker's own.
+fn driver_is_docker() -> bool {
+    Command::new("docker").args(["buildx", "inspect"]).output().is_ok_and(|output| {
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| line.strip_prefix("Driver:"))
+            .any(|driver| driver.trim() == "docker")
+    })
 }
 
 /// A word as a POSIX shell reads it back.
@@ -111,6 +125,31 @@ fn quote(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn words(arguments: &[&str], driver_is_docker: bool) -> String {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            build: Build,
+        }
+        let line = <Line as clap::Parser>::parse_from(["build"].iter().chain(arguments));
+        let words = line.build.arguments(driver_is_docker);
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn flags_for_buildx() {
+        assert_eq!(
+            words(&["serve", "-f", "a/wheelbase.toml", "-t", "app:1", "--load"], true),
+            "buildx build --file a/wheelbase.toml --target serve --tag app:1 \
+             --output type=image,compression=zstd,compression-level=1 a"
+        );
+        assert_eq!(
+            words(&["--push", "--compression", "gzip", "--", "--progress", "plain"], false),
+            "buildx build --file wheelbase.toml --output type=image,compression=gzip,push=true --progress plain ."
+        );
+        assert!(words(&["--load"], false).contains("type=docker"));
+    }
 
     #[test]
     fn words_survive_a_shell() {

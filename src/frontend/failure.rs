@@ -1,9 +1,10 @@
 //! Everything that ends a build without an image, as the daemon wants to hear it.
 
 use crate::diagnostic::Diagnostic;
-use crate::gateway::{self, Client, Status};
+use crate::gateway::{self, Client};
 use crate::llb::{Cap, Emitted, Surroundings};
 use crate::plan::{Compile, Plan, Source, Work};
+use crate::proto::rpc;
 
 /// Why there is no image.
 #[derive(Debug)]
@@ -12,15 +13,15 @@ pub(super) enum Failure {
     Findings(Vec<Diagnostic>),
     /// The daemon's words, passed on as they came.
     Daemon(gateway::Error),
-    /// A request that this frontend does not know.
-    Unsupported(Status),
+    /// A question that this frontend does not know.
+    Unsupported(rpc::Status),
 }
 
 impl Failure {
     /// The status that is returned.
-    pub(super) fn into_status(self) -> Status {
+    pub(super) fn into_status(self) -> rpc::Status {
         match self {
-            Self::Findings(findings) => Status::from_diagnostics(&findings),
+            Self::Findings(findings) => gateway::diagnostics_status(&findings),
             Self::Daemon(error) => error.into_status(),
             Self::Unsupported(status) => status,
         }
@@ -39,6 +40,12 @@ impl From<Diagnostic> for Failure {
     }
 }
 
+impl From<rpc::Status> for Failure {
+    fn from(status: rpc::Status) -> Self {
+        Self::Unsupported(status)
+    }
+}
+
 impl From<gateway::Error> for Failure {
     fn from(error: gateway::Error) -> Self {
         Self::Daemon(error)
@@ -50,7 +57,7 @@ pub(super) fn check_capabilities(client: &Client, emitted: &Emitted) -> Result<(
     let mut missing = Vec::new();
     let outputs = std::iter::once(emitted.image).chain(emitted.lists);
     for (id, vertices) in outputs.flat_map(|output| emitted.graph.caps(output)) {
-        if let Err(lack) = client.llb_caps().require(&id) {
+        if let Err(lack) = client.caps().llb.require(&id) {
             let since = Cap::ALL.iter().find(|cap| cap.id() == id).map(|cap| cap.since());
             let mut error = Diagnostic::error(format!("{} needs {lack}", vertices.join(", ")));
             if let Some(since) = since {

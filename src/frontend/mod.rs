@@ -3,16 +3,16 @@
 //! BuildKit starts this program in the frontend image and talks to it over standard input and output. Everything
 //! that goes wrong is an answer to the user, with the line of the spec where there is one; nothing is printed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::gateway::{Client, Options, Reference, SolveRequest, SolveResult};
-use crate::llb::{Emitted, ExtraHost, Network, NoCache, ProxyEnv, ResolveMode, Surroundings, emit};
-use crate::lock::Lock;
-use crate::plan::{self, Plan, Request, Resolved, forbid};
+use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
+use crate::llb::{Emitted, NoCache, Surroundings, emit};
+use crate::plan::{self, Plan, Request, forbid};
 use crate::platform::Platform;
+use crate::proto::pb;
 use crate::spec::Spec;
 
 mod failure;
@@ -24,49 +24,66 @@ mod subrequest;
 use failure::Failure;
 use read::Read;
 
-/// Answers the build that this process was started for. Returns when the answer has been delivered; the caller
-/// must then end the process at once (see [`crate::gateway`]).
+/// Answers the build that this process was started for.
 ///
 /// # Errors
 ///
-/// When the daemon cannot be reached or does not take the answer.
-pub async fn serve(client: &Client, options: &Options) -> Result<(), crate::gateway::Error> {
+/// When the daemon does not take the answer.
+pub async fn serve(client: &Client, options: &Options) -> Result<Returned, gateway::Error> {
     match answer(client, options).await {
         Ok(result) => client.return_result(result).await,
         Err(failure) => client.return_error(failure.into_status()).await,
     }
 }
 
-async fn answer(client: &Client, options: &Options) -> Result<SolveResult, Failure> {
+async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
     if let Some(request) = options.request_id() {
         return subrequest::answer(request);
+    }
+    if let Some(cap) = options.frontend_caps().into_iter().find(|cap| !subrequest::CAPS.contains(cap)) {
+        return Err(gateway::unsupported_frontend_cap(cap).into());
     }
     let read = read::read(client, options).await?;
     read.warn(client).await;
     let image = choose(&read.spec, options.target())?;
-    let platforms = options.platforms()?;
-
-    let mut result = SolveResult::default();
-    for platform in &platforms {
-        let built = build(client, options, &read, &image, platform).await?;
-        result.add(platform, built.reference, built.metadata);
+    let mut platforms = options.platforms()?;
+    if platforms.is_empty() {
+        platforms.push(default_platform(client));
     }
-    Ok(result.finish(options.multi_platform(platforms.len())))
+
+    let mut images = Vec::new();
+    let mut plans = Vec::new();
+    for platform in platforms {
+        let (built, compact) = build(client, options, &read, &image, &platform).await?;
+        images.push(built);
+        plans.push((platform, compact));
+    }
+    let several = options.multi_platform()?;
+    let mut result = match images.pop() {
+        Some(only) if images.is_empty() && !several => BuildResult::image(only),
+        last => BuildResult::images(images.into_iter().chain(last).collect()),
+    };
+    for (platform, compact) in plans {
+        let suffix = if several { format!("/{platform}") } else { String::new() };
+        result.metadata.insert(format!("frontend.{}{suffix}", plan::LABEL), compact);
+    }
+    Ok(result)
 }
 
-/// One image for one platform.
-struct Built {
-    reference: Reference,
-    metadata: BTreeMap<String, Vec<u8>>,
+/// The platform of the daemon's first worker, as every frontend takes it when none is asked for.
+fn default_platform(client: &Client) -> Platform {
+    let first = client.workers().first().and_then(|worker| worker.platforms.first());
+    first.cloned().unwrap_or_else(Platform::linux_amd64)
 }
 
+/// One image for one platform, with its compact plan.
 async fn build(
     client: &Client,
     options: &Options,
     read: &Read,
     image: &str,
     platform: &Platform,
-) -> Result<Built, Failure> {
+) -> Result<(PlatformImage, Vec<u8>), Failure> {
     let images = BTreeSet::from([image.to_owned()]);
     let resolved = resolve::images(client, options, &read.spec, &images, platform).await?;
     let plan = plan::plan(&Request {
@@ -78,20 +95,27 @@ async fn build(
         images: &images,
     })?;
 
-    let surroundings = surroundings(client, options, read);
+    let surroundings = surroundings(client, options, read)?;
     failure::check_patterns(&plan, &surroundings)?;
     let mut emitted = emit(&plan, image, &surroundings);
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
 
     check_forbidden(client, options, &plan, image, &emitted).await?;
-    let definition = emitted.graph.definition(emitted.image);
-    let reference = client.solve(solve_request(options, definition)).await?;
-    Ok(Built { reference, metadata: metadata(&plan, image, options) })
+    let reference = solve(client, options, emitted.graph.definition(emitted.image)).await?;
+    let config = config(&plan, image, options);
+    let compact = plan::compact(&plan, image).unwrap_or_default().to_string().into_bytes();
+    Ok((PlatformImage { platform: platform.clone(), reference, config }, compact))
 }
 
-fn solve_request(options: &Options, definition: crate::proto::pb::Definition) -> SolveRequest {
-    SolveRequest { definition: Some(definition), cache_imports: options.cache_imports(), ..SolveRequest::default() }
+async fn solve(
+    client: &Client,
+    options: &Options,
+    definition: pb::Definition,
+) -> Result<Option<Reference>, Failure> {
+    let solve = Solve { cache_imports: options.cache_imports()?, ..Solve::definition(definition) };
+    let result = client.solve(solve).await?;
+    Ok(result.single()?.cloned())
 }
 
 /// The image to build: the target, the spec's default, or the only one there is.
@@ -121,33 +145,24 @@ fn choose(spec: &Spec, target: Option<&str>) -> Result<String, Diagnostic> {
 }
 
 /// What the daemon can do and what the client wants, as far as it shapes the graph.
-fn surroundings(client: &Client, options: &Options, read: &Read) -> Surroundings {
-    let caps = client.llb_caps();
-    let proxy = options.proxy();
-    Surroundings {
+fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surroundings, Diagnostic> {
+    let caps = &client.caps().llb;
+    Ok(Surroundings {
         session: options.session_of("context").to_owned(),
         ignore: read.ignore.clone(),
         merge: caps.supports("mergeop") && caps.supports("diffop"),
         content_cache: caps.supports("exec.mount.cache.content"),
         patterns: caps.supports("file.copy.includeexcludepatterns"),
-        online: match options.force_network_mode() {
-            Some("host") => Network::Host,
-            Some("none") => Network::None,
-            _ => Network::Sandbox,
-        },
-        resolve_mode: resolve::mode(options),
+        online: options.network()?,
+        resolve_mode: options.resolve_mode()?,
         no_cache: match options.no_cache() {
-            None => NoCache::None,
-            Some(names) if names.is_empty() => NoCache::All,
-            Some(names) => NoCache::Only(names.into_iter().collect()),
+            gateway::NoCache::Nothing => NoCache::None,
+            gateway::NoCache::Everything => NoCache::All,
+            gateway::NoCache::Stages(names) => NoCache::Only(names),
         },
-        proxy,
-        extra_hosts: options
-            .add_hosts()
-            .into_iter()
-            .map(|(host, ip)| ExtraHost { host, ip })
-            .collect(),
-    }
+        proxy: options.proxy(),
+        extra_hosts: options.extra_hosts()?,
+    })
 }
 
 /// Reads the file lists that the steps left and compares them with what the spec forbids.
@@ -159,29 +174,22 @@ async fn check_forbidden(
     emitted: &Emitted,
 ) -> Result<(), Failure> {
     let Some(lists) = emitted.lists else { return Ok(()) };
+    let Some(reference) = solve(client, options, emitted.graph.definition(lists)).await? else { return Ok(()) };
     let image_plan = &plan.images[image];
-    let definition = emitted.graph.definition(lists);
-    let reference = client.solve(solve_request(options, definition)).await?;
     let mut tree = forbid::Tree::default();
     for index in 0..image_plan.lists.len() {
-        let path = format!("/{index}");
-        let bytes = client.read_file(&reference, &path).await?;
-        let list = String::from_utf8_lossy(&bytes);
-        tree.lay(&list).map_err(|error| Diagnostic::error(error.to_string()))?;
+        let Some(bytes) = client.read_file(&reference, &format!("/{index}")).await? else { continue };
+        tree.lay(&String::from_utf8_lossy(&bytes)).map_err(|error| Diagnostic::error(error.to_string()))?;
     }
     let errors = forbid::check(image, &tree, &image_plan.forbid);
     if errors.is_empty() { Ok(()) } else { Err(errors.into()) }
 }
 
-/// What the exporter and the client are told: the image config and the compact plan.
-fn metadata(plan: &Plan, image: &str, options: &Options) -> BTreeMap<String, Vec<u8>> {
+/// The image config, with the client's labels laid over the spec's.
+fn config(plan: &Plan, image: &str, options: &Options) -> Vec<u8> {
     let mut config = plan.images[image].config.clone();
     for (name, value) in options.labels() {
-        config["config"]["Labels"][name] = Value::String(value);
+        config["config"]["Labels"][name] = Value::String(value.to_owned());
     }
-    let mut metadata = BTreeMap::from([("containerimage.config".to_owned(), config.to_string().into_bytes())]);
-    if let Some(compact) = plan::compact(plan, image) {
-        metadata.insert(format!("frontend.{}", plan::LABEL), compact.to_string().into_bytes());
-    }
-    metadata
+    config.to_string().into_bytes()
 }

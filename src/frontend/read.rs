@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::failure::Failure;
 use super::ignore;
 use crate::diagnostic::{Diagnostic, SourceFile};
-use crate::gateway::{Client, Options, Reference, SolveRequest};
+use crate::gateway::{Client, Options, Reference, Solve, Warning};
 use crate::llb::{Differ, Graph, LocalSource, Metadata};
 use crate::lock::{Lock, Project};
 use crate::plan;
@@ -36,14 +36,14 @@ impl Read {
     /// fail.
     pub(super) async fn warn(&self, client: &Client) {
         for warning in &self.warnings {
-            client.warn(&self.vertex, warning).await.ok();
+            client.warn(Warning::from_diagnostic(warning, &self.vertex)).await.ok();
         }
     }
 }
 
 /// Reads it all. The context's ignore file hides nothing here: what decides a build is asked for by name.
 pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Failure> {
-    if let Some(url) = options.remote_context() {
+    if let Some(url) = options.context() {
         return Err(Diagnostic::error("the build context is not a local folder")
             .help(format!("clone or unpack it first and build from there; the context was {}", without_query(url)))
             .into());
@@ -53,7 +53,7 @@ pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Fai
     let build_file = Folder::open(
         client,
         options,
-        options.build_file_local(),
+        options.build_file_local().unwrap_or("dockerfile"),
         &[filename, &own_ignore],
         &format!("[internal] load build definition from {filename}"),
     )
@@ -107,7 +107,7 @@ async fn projects(
 
 /// A few files of a folder of the client.
 struct Folder {
-    reference: Reference,
+    reference: Option<Reference>,
     definition: pb::Definition,
     vertex: String,
 }
@@ -130,13 +130,14 @@ impl Folder {
         source.differ = Some(Differ::None);
         let output = graph.local(source, Metadata::named(name));
         let definition = graph.definition(output);
-        let request = SolveRequest { definition: Some(definition.clone()), ..SolveRequest::default() };
-        let reference = client.solve(request).await?;
+        let result = client.solve(Solve::definition(definition.clone())).await?;
+        let reference = result.single()?.cloned();
         Ok(Self { reference, definition, vertex: graph.digest(output).to_owned() })
     }
 
     async fn text(&self, client: &Client, path: &str) -> Result<Option<Arc<SourceFile>>, Failure> {
-        let Some(bytes) = client.read_file_if_exists(&self.reference, path).await? else { return Ok(None) };
+        let Some(reference) = &self.reference else { return Ok(None) };
+        let Some(bytes) = client.read_file(reference, path).await? else { return Ok(None) };
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(SourceFile::new(path, text))),
             Err(error) => {

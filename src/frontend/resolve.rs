@@ -2,21 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tokio::task::JoinSet;
+
 use super::failure::Failure;
-use super::{Diagnostic, ResolveMode, Resolved};
+use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options};
-use crate::plan;
+use crate::plan::{self, Resolved};
 use crate::platform::Platform;
 use crate::spec::Spec;
-
-/// Where the client wants images to be looked for.
-pub(super) fn mode(options: &Options) -> ResolveMode {
-    match options.image_resolve_mode() {
-        Some("pull") => ResolveMode::Pull,
-        Some("local") => ResolveMode::Local,
-        _ => ResolveMode::Default,
-    }
-}
 
 /// Resolves all references at the same time. What does not exist is reported at its place in the spec, all of it at
 /// once.
@@ -28,26 +21,34 @@ pub(super) async fn images(
     platform: &Platform,
 ) -> Result<BTreeMap<String, Resolved>, Failure> {
     let references = plan::references(spec, images);
-    let mode = mode(options).as_str();
-    let questions = references.keys().map(|reference| async move {
-        let name = format!("[internal] load metadata for {reference}");
-        client.resolve_image(reference, platform, mode, &name).await
-    });
-    let answers = crate::gateway::join_all(questions).await;
+    let mode = options.resolve_mode()?;
+    let mut questions = JoinSet::new();
+    for reference in references.keys().cloned() {
+        let (client, platform) = (client.clone(), platform.clone());
+        questions.spawn(async move {
+            let name = format!("[internal] load metadata for {reference}");
+            let answer = client.resolve_image(&reference, Some(&platform), mode, &name).await;
+            (reference, answer)
+        });
+    }
+    let answers: BTreeMap<_, _> = questions.join_all().await.into_iter().collect();
 
     let mut resolved = BTreeMap::new();
     let mut errors = Vec::new();
-    for ((reference, location), answer) in references.into_iter().zip(answers) {
+    for (reference, answer) in answers {
         match answer {
             Ok(image) => {
                 let config = serde_json::from_slice(&image.config).unwrap_or_default();
                 resolved.insert(reference, Resolved { digest: image.digest, config });
             }
-            Err(error) => errors.push(
-                Diagnostic::error(format!("{reference} cannot be resolved: {}", error.message()))
-                    .at(location, "this image is needed")
-                    .help("see that the tag exists and that the builder can reach and may read the registry"),
-            ),
+            Err(error) => {
+                let mut finding = Diagnostic::error(format!("{reference} cannot be resolved: {error}"))
+                    .help("see that the tag exists, and that the builder can reach and may read the registry");
+                if let Some(location) = references.get(&reference) {
+                    finding = finding.at(location.clone(), "this image is needed");
+                }
+                errors.push(finding);
+            }
         }
     }
     if errors.is_empty() { Ok(resolved) } else { Err(errors.into()) }

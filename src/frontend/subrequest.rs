@@ -3,20 +3,23 @@
 use serde_json::json;
 
 use super::failure::Failure;
-use crate::gateway::{SolveResult, Status};
+use crate::gateway::{self, BuildResult};
+
+/// What a client may demand of this frontend; the frontend image's label `moby.buildkit.frontend.caps` says the same.
+pub(super) const CAPS: [&str; 1] = ["moby.buildkit.frontend.subrequests"];
 
 const DESCRIBE: &str = "frontend.subrequests.describe";
 
 /// Answers a question by name.
-pub(super) fn answer(request: &str) -> Result<SolveResult, Failure> {
+pub(super) fn answer(request: &str) -> Result<BuildResult, Failure> {
     match request {
         DESCRIBE => Ok(describe()),
-        _ => Err(Failure::Unsupported(Status::unsupported_subrequest(request))),
+        _ => Err(gateway::unsupported_request(request).into()),
     }
 }
 
 /// The list of questions, in the shape of BuildKit's `frontend/subrequests/describe.go`.
-fn describe() -> SolveResult {
+fn describe() -> BuildResult {
     let description = "List available subrequest types";
     let metadata = ["result.json", "result.txt"].map(|name| json!({ "name": name }));
     let list = json!([{
@@ -27,9 +30,5 @@ fn describe() -> SolveResult {
         "metadata": metadata,
     }]);
     let text = format!("NAME                 VERSION DESCRIPTION\nsubrequests.describe 1.0.0   {description}\n");
-    SolveResult::metadata_only([
-        ("result.json", list.to_string().into_bytes()),
-        ("result.txt", text.into_bytes()),
-        ("version", b"1.0.0".to_vec()),
-    ])
+    BuildResult::answer(list.to_string().into_bytes(), text, "1.0.0", None)
 }
