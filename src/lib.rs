@@ -1,5 +1,6 @@
 //! placeholder
 pub mod diagnostic;
+pub mod gateway;
 pub mod llb;
 pub mod platform;
 pub mod proto;
