@@ -35,6 +35,7 @@ pub use exec::{Exec, Executed, ExtraHost, Network, ProxyEnv, SecretEnv, Security
 pub use file::{Action, Copy, File, Mkdir, Mkfile, Owner, Rm, Symlink, Timestamp, User};
 pub use git::{GitSource, GitTime};
 pub use graft::GraftError;
+pub(crate) use graph::wire_platform;
 pub use graph::{Graph, Output, Vertex};
 pub use http::HttpSource;
 pub use image::{ImageSource, OciLayoutSource, ResolveMode};

@@ -1,0 +1,198 @@
+//! Options that set up processes and files: network, limits, times.
+
+use super::options::{Options, wrong};
+use super::values::{comma_separated, ulimit};
+use crate::diagnostic::Diagnostic;
+use crate::llb::{ExtraHost, Network, ProxyEnv, Ulimit};
+
+impl Options {
+    /// The proxy variables among the build arguments, in whatever case they are written.
+    pub fn proxy(&self) -> Option<ProxyEnv> {
+        let mut proxy = ProxyEnv::default();
+        let mut found = false;
+        for (name, value) in self.build_args() {
+            let field = match name.to_ascii_lowercase().as_str() {
+                "http_proxy" => &mut proxy.http,
+                "https_proxy" => &mut proxy.https,
+                "ftp_proxy" => &mut proxy.ftp,
+                "no_proxy" => &mut proxy.no,
+                "all_proxy" => &mut proxy.all,
+                _ => continue,
+            };
+            value.clone_into(field);
+            found = true;
+        }
+        found.then_some(proxy)
+    }
+
+    /// The network of processes that ask for none in particular.
+    pub fn network(&self) -> Result<Network, Diagnostic> {
+        let key = "force-network-mode";
+        match self.get(key) {
+            None | Some("" | "sandbox") => Ok(Network::Sandbox),
+            Some("host") => Ok(Network::Host),
+            Some("none") => Ok(Network::None),
+            Some(other) => Err(wrong(key, format!("`{other}` is none of sandbox, host and none"))),
+        }
+    }
+
+    /// Further lines of `/etc/hosts`.
+    pub fn extra_hosts(&self) -> Result<Vec<ExtraHost>, Diagnostic> {
+        let key = "add-hosts";
+        let fields = comma_separated(self.get(key).unwrap_or_default());
+        let hosts = fields.into_iter().map(|field| {
+            let field = field.to_ascii_lowercase();
+            let (host, ip) = field
+                .split_once('=')
+                .ok_or_else(|| wrong(key, format!("`{field}` has no `=`")))?;
+            let ip: std::net::IpAddr = ip
+                .parse()
+                .map_err(|_| wrong(key, format!("`{ip}` is no IP address")))?;
+            Ok(ExtraHost {
+                host: host.to_owned(),
+                ip: ip.to_string(),
+            })
+        });
+        hosts.collect()
+    }
+
+    /// Resource limits of processes.
+    pub fn ulimits(&self) -> Result<Vec<Ulimit>, Diagnostic> {
+        let key = "ulimit";
+        let fields = comma_separated(self.get(key).unwrap_or_default());
+        fields
+            .iter()
+            .map(|field| {
+                ulimit(field).ok_or_else(|| {
+                    wrong(
+                        key,
+                        format!("`{field}` is not of the form name=soft[:hard], with soft below hard"),
+                    )
+                })
+            })
+            .collect()
+    }
+
+    /// Bytes of `/dev/shm`.
+    pub fn shm_size(&self) -> Result<Option<u64>, Diagnostic> {
+        let size = self
+            .not_empty("shm-size")
+            .map(|text| text.parse().map_err(|error| wrong("shm-size", error)));
+        // 0 is how clients say that nobody said anything.
+        Ok(size.transpose()?.filter(|size| *size != 0))
+    }
+
+    /// The cgroup above those of processes.
+    pub fn cgroup_parent(&self) -> Option<&str> {
+        self.not_empty("cgroup-parent")
+    }
+
+    /// The host name of processes.
+    pub fn hostname(&self) -> Option<&str> {
+        self.not_empty("build-arg:BUILDKIT_SANDBOX_HOSTNAME")
+            .or_else(|| self.not_empty("hostname"))
+    }
+
+    /// Seconds since 1970 that files and image get as their time. Values that BuildKit's own frontend takes from
+    /// a source (`context`) are not a number, and are left to the caller.
+    pub fn source_date_epoch(&self) -> Result<Option<i64>, Diagnostic> {
+        let key = "build-arg:SOURCE_DATE_EPOCH";
+        let seconds = self
+            .not_empty(key)
+            .map(|text| text.parse().map_err(|error| wrong(key, error)));
+        seconds.transpose()
+    }
+
+    /// What stands in front of the ids of cache mounts.
+    pub fn cache_mount_namespace(&self) -> Option<&str> {
+        self.not_empty("build-arg:BUILDKIT_CACHE_MOUNT_NS")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(pairs: &[(&str, &str)]) -> Options {
+        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
+            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
+        });
+        Options::from_env(env)
+    }
+
+    fn message<T: std::fmt::Debug>(result: Result<T, Diagnostic>) -> String {
+        result.unwrap_err().message
+    }
+
+    #[test]
+    fn nothing_is_set_by_default() {
+        let none = Options::default();
+        assert_eq!(none.network(), Ok(Network::Sandbox));
+        assert_eq!(
+            (none.extra_hosts(), none.ulimits()),
+            (Ok(Vec::new()), Ok(Vec::new()))
+        );
+        assert_eq!((none.shm_size(), none.source_date_epoch()), (Ok(None), Ok(None)));
+        assert_eq!(options(&[("shm-size", "0")]).shm_size(), Ok(None));
+        assert_eq!(
+            (none.cgroup_parent(), none.hostname(), none.proxy()),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn settings_of_processes() {
+        let given = options(&[
+            ("force-network-mode", "none"),
+            ("add-hosts", "Index.example=10.0.0.1,v6.example=::1"),
+            ("ulimit", "nofile=1024:2048,core=0"),
+            ("shm-size", "1048576"),
+            ("cgroup-parent", "cg"),
+            ("hostname", "plain"),
+            ("build-arg:BUILDKIT_SANDBOX_HOSTNAME", "sandbox"),
+            ("build-arg:HTTP_PROXY", "http://proxy.example"),
+            ("build-arg:no_proxy", "localhost"),
+            ("build-arg:SOURCE_DATE_EPOCH", "1700000000"),
+            ("build-arg:BUILDKIT_CACHE_MOUNT_NS", "ns"),
+        ]);
+        assert_eq!(given.network(), Ok(Network::None));
+        let hosts = given.extra_hosts().unwrap();
+        assert_eq!(
+            (hosts[0].host.as_str(), hosts[0].ip.as_str()),
+            ("index.example", "10.0.0.1")
+        );
+        assert_eq!(
+            (hosts[1].host.as_str(), hosts[1].ip.as_str()),
+            ("v6.example", "::1")
+        );
+        let limits = given.ulimits().unwrap();
+        assert_eq!((limits[0].soft, limits[0].hard, limits[1].hard), (1024, 2048, 0));
+        assert_eq!(given.shm_size(), Ok(Some(1 << 20)));
+        assert_eq!(
+            (given.cgroup_parent(), given.hostname()),
+            (Some("cg"), Some("sandbox"))
+        );
+        let proxy = given.proxy().unwrap();
+        assert_eq!(
+            (proxy.http.as_str(), proxy.no.as_str()),
+            ("http://proxy.example", "localhost")
+        );
+        assert_eq!(given.source_date_epoch(), Ok(Some(1_700_000_000)));
+        assert_eq!(given.cache_mount_namespace(), Some("ns"));
+    }
+
+    #[test]
+    fn wrong_values_name_their_option() {
+        let said = options(&[
+            ("force-network-mode", "bridge"),
+            ("shm-size", "big"),
+            ("build-arg:SOURCE_DATE_EPOCH", "context"),
+        ]);
+        assert!(message(said.network()).contains("`bridge` is none of"));
+        assert!(message(said.shm_size()).contains("`shm-size`"));
+        assert!(message(said.source_date_epoch()).contains("SOURCE_DATE_EPOCH"));
+        for hosts in ["a", "a=b"] {
+            assert!(message(options(&[("add-hosts", hosts)]).extra_hosts()).contains("`add-hosts`"));
+        }
+    }
+}
