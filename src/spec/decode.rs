@@ -78,7 +78,13 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
     let host = mirror.as_ref().map(|mirror| mirror.get_ref().clone());
     let gpu = gpu::decode(&section, mirror, &wanted(&images, &wheels), findings);
     let section = root.section("python");
-    let python = python::decode(&section, gpu.os.as_ref(), host.as_deref(), findings);
+    let python = python::decode(
+        &section,
+        gpu.os.as_ref(),
+        &gpu::systems(&gpu),
+        host.as_deref(),
+        findings,
+    );
     let uv = uv(&root.section("uv"), host.as_deref(), findings);
     let section = root.section("system");
     let system = System {

@@ -42,7 +42,7 @@ impl Findings {
         Self {
             file: Arc::clone(file),
             list: Vec::new(),
-            concealed: secrets::user_information(&file.text),
+            concealed: secrets::suspects(&file.text),
         }
     }
 

@@ -126,7 +126,7 @@ fn package_names(
             Some(Spanned::new(item.span(), name))
         })
         .collect();
-    unique(findings, &format!("`{key}` of `{owner}`"), items, String::clone)
+    unique(findings, &format!("`{key}` of `{owner}`"), items)
 }
 
 fn image_wheels(
@@ -167,7 +167,7 @@ pub(super) fn system(
     findings: &mut Findings,
 ) -> BTreeSet<String> {
     let items = section.strings(key).unwrap_or_default();
-    let items = unique(findings, what, items, String::clone);
+    let items = unique(findings, what, items);
     items
         .into_iter()
         .filter(|item| {
@@ -231,7 +231,7 @@ fn ports(section: &Section<'_>, owner: &str, findings: &mut Findings) -> BTreeSe
             Some(Spanned::new(text.span(), port))
         })
         .collect();
-    unique(findings, &format!("`ports` of `{owner}`"), items, String::clone)
+    unique(findings, &format!("`ports` of `{owner}`"), items)
         .into_iter()
         .map(Spanned::into_inner)
         .collect()
@@ -245,7 +245,7 @@ fn forbidden(
 ) -> Vec<Spanned<String>> {
     let forbid = section.section("forbid");
     match forbid.strings("paths") {
-        Some(items) => unique(findings, "`forbid.paths`", items, String::clone)
+        Some(items) => unique(findings, "`forbid.paths`", items)
             .into_iter()
             .filter(|item| {
                 findings

@@ -184,7 +184,7 @@ mod tests {
             );
             assert!(!key.example.is_empty(), "{} has no example", key.path);
             assert!(
-                !(key.required && !key.default.is_empty()),
+                !key.required || key.default.is_empty(),
                 "{} is required and has a default",
                 key.path
             );

@@ -12,9 +12,11 @@
 //! the same table of keys for editors and readers.
 
 mod archs;
+mod circles;
 mod cuda;
 mod cuda_tags;
 mod decode;
+pub mod docs;
 mod findings;
 mod gpu;
 mod images;
@@ -25,6 +27,7 @@ mod os;
 mod paths;
 mod python;
 mod reference;
+pub mod schema;
 mod secrets;
 mod section;
 mod shape;

@@ -10,7 +10,7 @@ use super::reference::Reference;
 use super::section::Section;
 use super::{paths, urls};
 
-/// A managed build of CPython 3.
+/// A managed build of Python 3.
 #[derive(Debug)]
 struct Build {
     /// Minor and patch version.
@@ -72,10 +72,11 @@ impl Build {
 }
 
 /// Reads `[python]`. `os` is the tiers' operating system where the file says it; `mirror` applies to the image of
-/// a provider, and not to archives.
+/// a provider, and not to archives. `systems` are those that the tiers could be of.
 pub(super) fn decode(
     section: &Section<'_>,
     os: Option<&Spanned<Os>>,
+    systems: &[&str],
     mirror: Option<&str>,
     findings: &mut Findings,
 ) -> Option<Python> {
@@ -101,7 +102,7 @@ pub(super) fn decode(
     let provider = match section.string("provider") {
         Some(word) if word.get_ref() == "system" => {
             if let (Some(version), Some(os)) = (&version, os) {
-                system(version, &word, os, findings);
+                system(version, &word, os, systems, findings);
             }
             Some(Provider::System)
         }
@@ -146,7 +147,13 @@ fn version(text: &str) -> Result<(u32, u32), Problem> {
 }
 
 /// `provider = "system"`: the operating system must have this version.
-fn system(version: &Spanned<(u32, u32)>, word: &Spanned<String>, os: &Spanned<Os>, findings: &mut Findings) {
+fn system(
+    version: &Spanned<(u32, u32)>,
+    word: &Spanned<String>,
+    os: &Spanned<Os>,
+    systems: &[&str],
+    findings: &mut Findings,
+) {
     let ((_, minor), name) = (*version.get_ref(), &os.get_ref().name);
     if os.get_ref().pythons.contains(&minor) {
         return;
@@ -157,7 +164,9 @@ fn system(version: &Spanned<(u32, u32)>, word: &Spanned<String>, os: &Spanned<Os
         .iter()
         .map(|minor| format!("3.{minor}"))
         .collect();
-    let others: Vec<&str> = super::os::names()
+    let others: Vec<&str> = systems
+        .iter()
+        .copied()
         .filter(|name| super::os::find(name).is_ok_and(|os| os.pythons.contains(&minor)))
         .collect();
     let elsewhere = if others.is_empty() {
