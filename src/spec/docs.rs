@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::cuda_tags::RELEASES;
-use super::keys::{KEYS, Key, Kind};
+use super::keys::{self, Key, Kind};
 use super::model::OsFamily;
 use super::{archs, os};
 
@@ -13,12 +13,12 @@ use super::{archs, os};
 pub fn markdown() -> String {
     let mut page = String::from(
         "# The spec\n\n\
-         <!-- Rendered from src/spec/keys/table.rs: UPDATE_DOCS=1 cargo test --lib spec:: -->\n\n\
+         <!-- Rendered from src/spec/keys, which to change instead: UPDATE_DOCS=1 cargo test --lib spec:: -->\n\n\
          A `wheelbase.toml` says what is built. Its first line names the frontend, so that any BuildKit can build it:\n\n\
          ```toml\n# syntax=registry.example/wheelbase:1\n#:schema wheelbase.schema.json\nname = \"mai-job\"\n```\n\n\
          Unknown keys are errors. Paths are relative to the build context, and stay inside it.\n",
     );
-    for key in KEYS {
+    for key in keys::all() {
         section(&mut page, key);
     }
     facts(&mut page);
@@ -70,7 +70,7 @@ fn kind(kind: &Kind) -> String {
         } => format!("an integer, {least} or more"),
         Kind::Integer { least, most } => format!("an integer from {least} to {most}"),
         Kind::Forms(forms) => {
-            let forms: Vec<String> = forms.iter().map(super::keys::Form::words).collect();
+            let forms: Vec<String> = forms.iter().map(keys::Form::words).collect();
             format!("a table with {}", forms.join(", or "))
         }
         other => other.words(),
@@ -102,9 +102,7 @@ fn example(key: &Key) -> String {
             break;
         }
         if name == first {
-            let list = KEYS
-                .iter()
-                .any(|key| key.path == parent && matches!(key.kind, Kind::Tables));
+            let list = keys::all().any(|key| key.path == parent && matches!(key.kind, Kind::Tables));
             let parent = parent
                 .replace("images.*", "images.serve")
                 .replace("wheels.*", "wheels.flash-attn");
@@ -209,7 +207,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_example_is_toml_of_the_right_shape() {
-        for key in KEYS {
+        for key in keys::all() {
             let text = example(key);
             let file = SourceFile::new(key.path, text.clone());
             let mut findings = Findings::new(&file);

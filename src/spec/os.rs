@@ -67,8 +67,7 @@ pub(super) fn find(name: &str) -> Result<Os, Problem> {
         known
             .iter()
             .copied()
-            .filter(|name| !guess.is_empty() && name.starts_with(&guess))
-            .next_back()
+            .rfind(|name| !guess.is_empty() && name.starts_with(&guess))
     };
     let help = match close.or_else(longer) {
         Some(near) => format!("did you mean \"{near}\"? Known are {}", known.join(", ")),

@@ -10,7 +10,7 @@ use super::keys::{Form, Key, Kind, below, find};
 
 /// The schema, as text that ends with a line end. The same release gives the same bytes.
 pub fn json() -> String {
-    let mut root = object("", &below("").collect::<Vec<_>>(), None);
+    let mut root = object(&below("").collect::<Vec<_>>(), None);
     root.insert("$schema".into(), json!("http://json-schema.org/draft-07/schema#"));
     root.insert("title".into(), json!("wheelbase.toml"));
     root.insert(
@@ -21,7 +21,7 @@ pub fn json() -> String {
 }
 
 /// A table with these keys; `form` says which of them it must have, where its own table does not.
-fn object(path: &str, keys: &[&Key], form: Option<&Form>) -> Map<String, Value> {
+fn object(keys: &[&Key], form: Option<&Form>) -> Map<String, Value> {
     let properties: Map<String, Value> = keys
         .iter()
         .map(|key| (key.name().to_owned(), Value::Object(property(key))))
@@ -44,13 +44,7 @@ fn object(path: &str, keys: &[&Key], form: Option<&Form>) -> Map<String, Value> 
     if form.is_some_and(|form| form.needs.is_empty()) {
         object.insert("minProperties".into(), json!(1));
     }
-    debug_assert!(path.is_empty() || find_table(path), "{path}");
     object
-}
-
-/// Whether `path` is a table of the file.
-fn find_table(path: &str) -> bool {
-    below(path).next().is_some()
 }
 
 /// A key with what an editor shows about it.
@@ -66,8 +60,8 @@ fn property(key: &Key) -> Map<String, Value> {
     schema
 }
 
-fn kind(key: &Key, kind_: &Kind) -> Map<String, Value> {
-    let schema = match kind_ {
+fn kind(key: &Key, written: &Kind) -> Map<String, Value> {
+    let schema = match written {
         Kind::Text => json!({ "type": "string" }),
         Kind::Shaped(pattern) => json!({ "type": "string", "pattern": pattern }),
         Kind::Word(words) => json!({ "type": "string", "enum": words }),
@@ -83,11 +77,11 @@ fn kind(key: &Key, kind_: &Kind) -> Map<String, Value> {
         Kind::Map(item) => {
             json!({ "type": "object", "additionalProperties": Value::Object(kind(key, item)) })
         }
-        Kind::Table => return object(key.path, &below(key.path).collect::<Vec<_>>(), None),
+        Kind::Table => return object(&below(key.path).collect::<Vec<_>>(), None),
         Kind::Forms(forms) => {
             let form = |form: &Form| {
                 let keys: Vec<&Key> = form.keys().filter_map(|name| find(key.path, name)).collect();
-                Value::Object(object(key.path, &keys, Some(form)))
+                Value::Object(object(&keys, Some(form)))
             };
             match forms {
                 [only] => return object_of(form(only)),
@@ -96,16 +90,16 @@ fn kind(key: &Key, kind_: &Kind) -> Map<String, Value> {
         }
         Kind::Named => {
             let path = format!("{}.*", key.path);
-            let table = object(&path, &below(&path).collect::<Vec<_>>(), None);
+            let table = object(&below(&path).collect::<Vec<_>>(), None);
             json!({ "type": "object", "additionalProperties": Value::Object(table) })
         }
         Kind::Tables => {
-            let table = object(key.path, &below(key.path).collect::<Vec<_>>(), None);
+            let table = object(&below(key.path).collect::<Vec<_>>(), None);
             json!({ "type": "array", "items": Value::Object(table) })
         }
-        Kind::Any(kinds) => {
-            let kinds: Vec<Value> = kinds.iter().map(|one| Value::Object(kind(key, one))).collect();
-            json!({ "anyOf": kinds })
+        Kind::Any(several) => {
+            let several: Vec<Value> = several.iter().map(|one| Value::Object(kind(key, one))).collect();
+            json!({ "anyOf": several })
         }
     };
     object_of(schema)

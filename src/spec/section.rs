@@ -1,6 +1,6 @@
 //! Reads values out of a table whose shape was checked.
 //!
-//! Whatever has the wrong type, or carries credentials, reads as absent: [`super::shape`] has already said so,
+//! Whatever has the wrong type, or carries credentials or NUL characters, reads as absent: [`super::shape`] has already said so,
 //! and what depends on it is not reported a second time.
 
 use std::borrow::Cow;
@@ -144,7 +144,10 @@ impl<'a> Section<'a> {
 
 /// A value as string, when it is one that may be repeated.
 pub(super) fn string(value: &Spanned<DeValue<'_>>) -> Option<Spanned<String>> {
-    let text = value.get_ref().as_str().filter(|text| !secrets::present(text))?;
+    let text = value
+        .get_ref()
+        .as_str()
+        .filter(|text| !secrets::present(text) && !text.contains('\0'))?;
     Some(Spanned::new(value.span(), text.to_owned()))
 }
 

@@ -37,7 +37,7 @@ struct Shape<'f> {
 }
 
 impl Shape<'_> {
-    /// A table with fixed keys: `path` as in [`keys::KEYS`], `shown` as the user wrote it. Gives the keys that
+    /// A table with fixed keys: `path` as in [`keys::all`], `shown` as the user wrote it. Gives the keys that
     /// misspelt ones were probably meant to be; that these are missing needs no second word.
     fn table(
         &mut self,
@@ -109,7 +109,8 @@ impl Shape<'_> {
                 self.table(key.path, shown, name, table);
             }
             (Kind::Forms(forms), DeValue::Table(table)) => {
-                if self.table(key.path, shown, name.clone(), table).is_empty() {
+                let meant = self.table(key.path, shown, name.clone(), table);
+                if meant.is_empty() {
                     self.forms(forms, key, shown, name, table);
                 }
             }
@@ -124,6 +125,14 @@ impl Shape<'_> {
                 }
             }
             (Kind::Tables, DeValue::Array(items)) => self.tables(key, shown, items),
+            (Kind::Text | Kind::Shaped(_), DeValue::String(text)) if text.contains('\0') => {
+                self.findings.error(
+                    value.span(),
+                    format!("`{shown}` has a NUL character in it"),
+                    "",
+                    "remove it: no argument, path or variable can hold it",
+                );
+            }
             (Kind::Text | Kind::Shaped(_), DeValue::String(text)) if secrets::present(text) => {
                 // What escapes hide from a look at the raw text is hidden as a whole.
                 if !secrets::present(self.findings.text(value.span())) {
@@ -133,7 +142,7 @@ impl Shape<'_> {
                     value.span(),
                     format!("`{shown}` carries credentials in a URL"),
                     "they would end in keys, layers and logs",
-                    "write the URL without `user:password@`, and give credentials to the build as a secret",
+                    "write the URL without them, and give them to the build as a secret",
                 );
             }
             _ => {}
@@ -260,8 +269,7 @@ impl Shape<'_> {
         } else {
             format!("`{shown}`")
         };
-        let elsewhere: Vec<String> = keys::KEYS
-            .iter()
+        let elsewhere: Vec<String> = keys::all()
             .filter(|key| key.name() == name.get_ref() && !key.path.contains("provider"))
             .map(|key| match key.parent() {
                 "" => "the top level".to_owned(),

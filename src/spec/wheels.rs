@@ -185,14 +185,6 @@ pub(super) fn variables(
 ) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     for (name, value) in section.map(key) {
-        if value.get_ref().contains('\0') {
-            findings.error(
-                value.span(),
-                format!("the value of `{}` has a NUL character in it", name.get_ref()),
-                "",
-                "remove it: no environment can hold it",
-            );
-        }
         if secrets::is_secret_name(name.get_ref()) && !value.get_ref().is_empty() {
             findings.conceal(value.span());
             findings.warning(

@@ -60,6 +60,12 @@ cases! {
     unknown_key_in_forbid: errors(&image("forbid.path = [\"/x\"]"));
     unknown_key_of_another_table: errors(&image("cudnn = true"));
     unknown_key_without_guess: errors(&small("cuda =", "rocm = \"6.4\"\ncuda ="));
+    unknown_keys_of_later_releases: errors(concat!(
+        "name = \"mai-job\"\n[gpu]\nrocm = \"6.4\"\ntiers.devel = \"a\"\ntiers.runtime = \"b\"\narchs = [\"9.0\"]\n",
+        "[python]\nversion = \"3.12\"\n[compiler-cache]\ntool = \"sccache\"\nbackend = \"webdav\"\nrequire = true\n",
+        "[wheels.x]\nsource = { url = \"https://files.example/x.whl\", sha256 = \"0\" }\n[layer-cache]\nfrozen = \"-ref\"\n",
+        "[images.serve]\npackages = [\"mai-serve\"]\nwheels = [\"x\"]\n[matrix]\n",
+    ));
     unknown_table: errors(&format!("{SMALL}[wheel-store]\nrepo = \"zot.example:5000/wheels\"\n"));
 
     type_integer_for_strings: errors(&image("groups = 3"));
@@ -91,7 +97,7 @@ cases! {
         "source = { lock = true }\nneeds = [\"torch\", \"b\"]\n[wheels.b]\nsource = { lock = true }\nneeds = [\"c\"]\n",
         "[wheels.c]\nsource = { lock = true }\nneeds = [\"fast\"]",
     )));
-    wheel_unknown: errors(&format!("{}wheels = [\"fsat\"]\n[wheels.fast]\narch = \"any\"\nsource = {{ lock = true }}\n", SMALL));
+    wheel_unknown: errors(&format!("{SMALL}wheels = [\"fsat\"]\n[wheels.fast]\narch = \"any\"\nsource = {{ lock = true }}\n"));
     wheel_unknown_and_none_known: errors(&image("wheels = [\"flash-attn\"]"));
     wheel_env: errors(&wheel("source = { lock = true }\nenv = { \"A-B\" = \"1\", C = 1 }\ncommand = \" \""));
 
@@ -109,7 +115,7 @@ cases! {
     arch_too_new: errors(&small("os =", "archs = [\"9.0\", \"10.3\"]\nos ="));
     arch_removed: errors(&small("12.8.1\"", "13.0.2\"\narchs = [\"7.0\", \"9.0\"]"));
     arch_of_another_spelling: errors(&small("os =", "archs = [\"sm_90\", \"Hopper\", \"9.0\", \"9.0\"]\nos ="));
-    archs_missing: errors(&format!("{}wheels = [\"a\", \"b\"]\n[wheels.a]\nsource = {{ lock = true }}\n[wheels.b]\nsource = {{ lock = true }}\n", SMALL));
+    archs_missing: errors(&format!("{SMALL}wheels = [\"a\", \"b\"]\n[wheels.a]\nsource = {{ lock = true }}\n[wheels.b]\nsource = {{ lock = true }}\n"));
     mirror_is_a_url: errors(&small("os =", "mirror = \"https://zot.example:5000/x\"\nos ="));
     tiers_missing: errors("name = \"x\"\n[python]\nversion = \"3.12\"\n[images.a]\npackages = [\"a\"]\n[images.b]\npackages = [\"a\"]\n");
     tier_is_no_reference: errors(&small("os =", "tiers.devel = \"NVIDIA/cuda\"\ntiers.base = \"a:b:c\"\nos ="));
@@ -134,6 +140,7 @@ cases! {
     image_paths: errors(&image("copy = [{ from = \"/src\", to = \"app\" }]\nworkdir = \"app\"\nforbid.paths = [\"bin/nvcc\"]"));
     image_user_and_ports: errors(&image("user = \"app:app\"\nports = [\"8000-8001\", 8000, \"8000/tcp\"]"));
     image_system: errors(&image("system = [\"git cmake\", \"curl\", \"curl\"]"));
+    image_nul: errors(&image("cmd = [\"a\\u0000b\"]"));
     image_labels: errors(&image("labels = { \"a b\" = \"1\" }"));
     no_images: errors("name = \"x\"\n[python]\nversion = \"3.12\"\n[images]\n");
     default_unknown: errors(&format!("default = \"srve\"\n{SMALL}"));

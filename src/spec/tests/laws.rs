@@ -64,7 +64,8 @@ proptest! {
         if let Err(errors) = parse(&text) {
             prop_assert!(!errors.is_empty() && errors.iter().all(Diagnostic::is_error));
             prop_assert!(errors.iter().all(|error| !error.labels.is_empty() && error.help.is_some()), "{}", rendered(&errors));
-            rendered(&errors);
+            let starts: Vec<usize> = errors.iter().map(|error| error.labels[0].location.range.start).collect();
+            prop_assert!(starts.is_sorted(), "{}", rendered(&errors));
         }
     }
 
