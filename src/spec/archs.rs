@@ -57,7 +57,13 @@ impl Arch {
         let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
         let parsed = number
             .split_once('.')
-            .filter(|(major, minor)| digits(major) && digits(minor) && minor.len() == 1 && major.len() <= 2)
+            .filter(|(major, minor)| {
+                digits(major)
+                    && digits(minor)
+                    && minor.len() == 1
+                    && major.len() <= 2
+                    && !major.starts_with('0')
+            })
             .filter(|_| rest.len() - number.len() <= 1)
             .and_then(|(major, minor)| Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?)));
         match parsed {
@@ -237,7 +243,7 @@ mod tests {
         }
         for text in [
             "", "9", "90", "sm_90", "9.0b", "9.0af", "9.0aa", "9.0+ptx", "9.00", "Hopper", ".0", "9.",
-            "+9.0", "a",
+            "+9.0", "09.0", "a",
         ] {
             assert!(Arch::parse(text).is_err(), "{text}");
         }

@@ -106,7 +106,7 @@ pub(super) fn decode(
                 }
             }
         }
-    } else if !section.has("cuda") {
+    } else if !section.has("cuda") && !findings.is_meant("gpu.cuda") && !findings.is_meant("gpu") {
         missing_tiers(wanted, &outright, findings);
         if section.boolean("cudnn") == Some(true) {
             findings.warning(
@@ -188,7 +188,7 @@ fn images(
     findings: &mut Findings,
 ) -> bool {
     let Some(os) = os else {
-        if !section.has("os") {
+        if !section.has("os") && !findings.is_meant("gpu.os") {
             let systems = toolkit.release.map_or(Vec::new(), |release| {
                 release.systems().filter(|name| os::find(name).is_ok()).collect()
             });
@@ -309,7 +309,7 @@ fn gpu_archs(
 /// Wheels that are compiled for GPUs, and no word about which.
 fn missing_archs(section: &Section<'_>, toolkit: Option<&Toolkit>, wanted: &Wanted, findings: &mut Findings) {
     let known = toolkit.is_some() || section.section("tiers").has(Tier::Devel.as_str());
-    if !known || wanted.gpu_wheels.is_empty() {
+    if !known || wanted.gpu_wheels.is_empty() || findings.is_meant("gpu.archs") {
         return;
     }
     let names: Vec<String> = wanted

@@ -49,7 +49,7 @@ fn image(
     let extras = package_names(section, "extras", &owner, findings);
     let groups = package_names(section, "groups", &owner, findings);
     for (key, named) in [("extras", &extras), ("groups", &groups)] {
-        if !named.is_empty() && packages.is_empty() && !section.has("packages") {
+        if !named.is_empty() && !section.has("packages") && !findings.is_meant("images.*.packages") {
             findings.error(
                 section.key_span(key),
                 format!("image `{owner}` has `{key}` but no `packages`"),
@@ -89,7 +89,7 @@ fn image(
     let empty = ["packages", "wheels", "system", "copy"]
         .iter()
         .all(|key| section.items(key).next().is_none());
-    if empty && !findings.failed() {
+    if empty {
         findings.warning(
             image.name.span(),
             format!("image `{owner}` adds nothing to its tier"),
@@ -138,7 +138,7 @@ fn image_wheels(
     let items = package_names(section, "wheels", owner, findings);
     for item in &items {
         let name = item.get_ref();
-        if wheels.contains_key(name) {
+        if wheels.contains_key(name) || findings.is_meant("wheels") {
             continue;
         }
         let help = match nearest(name, wheels.keys().map(String::as_str)) {

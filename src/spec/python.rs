@@ -8,7 +8,7 @@ use super::findings::{Findings, Problem};
 use super::model::{Download, Fetch, Os, Provider, Python};
 use super::reference::Reference;
 use super::section::Section;
-use super::{paths, urls};
+use super::{cuda, paths, urls};
 
 /// A managed build of Python 3.
 #[derive(Debug)]
@@ -123,11 +123,7 @@ pub(super) fn decode(
 fn version(text: &str) -> Result<(u32, u32), Problem> {
     let numbers: Option<Vec<u32>> = text
         .split('.')
-        .map(|part| {
-            part.parse()
-                .ok()
-                .filter(|_| part.chars().all(|c| c.is_ascii_digit()))
-        })
+        .map(|part| part.parse().ok().filter(|_| cuda::is_number(part)))
         .collect();
     match numbers.as_deref() {
         Some([3, minor]) if *minor >= 8 => Ok((3, *minor)),

@@ -63,7 +63,7 @@ impl Shape<'_> {
     fn value(
         &mut self,
         kind: &Kind,
-        key: &Key,
+        key: &'static Key,
         shown: &str,
         name: Range<usize>,
         value: &Spanned<DeValue<'_>>,
@@ -220,7 +220,7 @@ impl Shape<'_> {
     fn wrong_type(
         &mut self,
         kind: &Kind,
-        key: &Key,
+        key: &'static Key,
         shown: &str,
         name: Range<usize>,
         value: &Spanned<DeValue<'_>>,
@@ -229,6 +229,7 @@ impl Shape<'_> {
         if key.path == "gpu.cudnn" && (value.get_ref().is_integer() || value.get_ref().is_str()) {
             return;
         }
+        self.findings.note_meant(key.path);
         let found = article(value.get_ref());
         let message = format!("`{shown}` expected {}, found {found}", kind.words());
         let (name, written) = (self.findings.text(name), self.findings.text(value.span()));
@@ -292,7 +293,9 @@ impl Shape<'_> {
         let message = format!("unknown key `{}` in {owner}", name.get_ref());
         self.findings
             .error(name.span(), message, "not a key of this table", help);
-        near.and_then(|near| known.into_iter().find(|key| *key == near))
+        let meant = near.and_then(|near| keys::find(path, near))?;
+        self.findings.note_meant(meant.path);
+        Some(meant.name())
     }
 
     fn missing(&mut self, key: &Key, shown: &str, place: Range<usize>) {

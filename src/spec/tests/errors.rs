@@ -66,6 +66,11 @@ cases! {
         "[wheels.x]\nsource = { url = \"https://files.example/x.whl\", sha256 = \"0\" }\n[layer-cache]\nfrozen = \"-ref\"\n",
         "[images.serve]\npackages = [\"mai-serve\"]\nwheels = [\"x\"]\n[matrix]\n",
     ));
+    unknown_keys_are_one_error_each: errors(
+        "name = \"x\"\n[gpu]\ncudda = \"12.8.1\"\noss = \"ubuntu22.04\"\narchz = [\"9.0\"]\n[python]\nversion = \"3.12\"\n\
+         [wheel.fast]\nsource = { lock = true }\n[images.a]\npackage = [\"a\"]\ngroups = [\"b\"]\nwheels = [\"fast\"]\n"
+    );
+    type_integer_for_table: errors(&format!("gpu = 1\n{}", SMALL.replace("[gpu]\ncuda = \"12.8.1\"\nos = \"ubuntu22.04\"\n", "")));
     unknown_table: errors(&format!("{SMALL}[wheel-store]\nrepo = \"zot.example:5000/wheels\"\n"));
 
     type_integer_for_strings: errors(&image("groups = 3"));
