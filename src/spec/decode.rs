@@ -13,7 +13,7 @@ use super::{gpu, images, names, python, shape, urls, wheels};
 use crate::diagnostic::{Diagnostic, SourceFile};
 
 /// The image that uv is taken from when the file says nothing.
-pub const DEFAULT_UV_IMAGE: &str = "ghcr.io/astral-sh/uv:0.9.13";
+pub const DEFAULT_UV_IMAGE: &str = "ghcr.io/astral-sh/uv:0.13.9";
 
 /// `layers.threshold` when the file says nothing, in bytes.
 pub const DEFAULT_THRESHOLD: u64 = 20_000_000;
