@@ -1,6 +1,6 @@
 //! Compute capabilities: how they are written, and which toolkit's nvcc compiles for which.
 //!
-//! The ranges are those of CMake's `CMakeCUDAArchitecturesAll.cmake` and of NVIDIA's release notes: 11.x from 3.5;
+//! The ranges are those of `CMakeCUDAArchitecturesAll.cmake` and of NVIDIA's release notes: 11.x from 3.5;
 //! 12.0 drops Kepler; 12.8 brings Blackwell (10.0, 10.1, 12.0), 12.9 adds 10.3 and 12.1; 13.0 drops everything
 //! before Turing (7.5), adds 8.8 and renames 10.1 to 11.0.
 
@@ -57,7 +57,13 @@ impl Arch {
         let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
         let parsed = number
             .split_once('.')
-            .filter(|(major, minor)| digits(major) && digits(minor) && minor.len() == 1 && major.len() <= 2)
+            .filter(|(major, minor)| {
+                digits(major)
+                    && digits(minor)
+                    && minor.len() == 1
+                    && major.len() <= 2
+                    && !major.starts_with('0')
+            })
             .filter(|_| rest.len() - number.len() <= 1)
             .and_then(|(major, minor)| Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?)));
         match parsed {
@@ -142,7 +148,7 @@ impl Arch {
             .rposition(|(_, known)| known.contains(&self.capability));
         let help = match (self.capability, first, last) {
             (101, ..) if now >= (13, 0) => "CUDA 13.0 calls 10.1 by another name: write \"11.0\"".to_owned(),
-            (110, ..) if now < (13, 0) && now >= (12, 8) => {
+            (110, ..) if ((12, 8)..(13, 0)).contains(&now) => {
                 "before CUDA 13.0 its name is 10.1: write \"10.1\"".to_owned()
             }
             (_, Some(first), _) if TABLE[first].0 > now => {
@@ -163,6 +169,13 @@ impl Arch {
         };
         Problem::new(message, help)
     }
+}
+
+/// Each range of toolkits, from its first (major, minor) on, with the capabilities that it compiles for.
+pub(super) fn ranges() -> impl Iterator<Item = ((u32, u32), Vec<String>)> {
+    TABLE
+        .iter()
+        .map(|(first, known)| (*first, known.iter().map(|capability| show(*capability)).collect()))
 }
 
 /// From where to where a toolkit compiles: `5.0 to 12.0`.
@@ -230,7 +243,7 @@ mod tests {
         }
         for text in [
             "", "9", "90", "sm_90", "9.0b", "9.0af", "9.0aa", "9.0+ptx", "9.00", "Hopper", ".0", "9.",
-            "+9.0", "a",
+            "+9.0", "09.0", "a",
         ] {
             assert!(Arch::parse(text).is_err(), "{text}");
         }

@@ -36,11 +36,7 @@ impl Version {
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
         let numbers: Option<Vec<u32>> = text
             .split('.')
-            .map(|part| {
-                part.parse()
-                    .ok()
-                    .filter(|_| part.chars().all(|c| c.is_ascii_digit()))
-            })
+            .map(|part| part.parse().ok().filter(|_| is_number(part)))
             .collect();
         match numbers.as_deref() {
             Some([major, minor, patch]) => Ok(Self(*major, *minor, *patch)),
@@ -201,6 +197,11 @@ pub(super) fn reference(
     format!("nvidia/cuda:{version}-{cudnn}{}-{os}", tier.as_str())
 }
 
+/// Digits without leading zeros.
+pub(super) fn is_number(part: &str) -> bool {
+    part.chars().all(|c| c.is_ascii_digit()) && (part == "0" || !part.starts_with('0'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,7 +289,7 @@ mod tests {
         assert!(Version(12, 2, 1).release().is_err());
         assert!(Version(12, 8, 2).release().unwrap().is_none());
         assert!(Version(14, 0, 0).release().unwrap().is_none());
-        for text in ["", "12", "12.8.1.0", "12.8.x", "+12.8.1", "v12.8.1"] {
+        for text in ["", "12", "12.8.1.0", "12.8.x", "+12.8.1", "12.08.1", "v12.8.1"] {
             assert!(Version::parse(text).is_err(), "{text}");
         }
         assert_eq!(

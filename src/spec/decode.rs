@@ -13,7 +13,7 @@ use super::{gpu, images, names, python, shape, urls, wheels};
 use crate::diagnostic::{Diagnostic, SourceFile};
 
 /// The image that uv is taken from when the file says nothing.
-pub const DEFAULT_UV_IMAGE: &str = "ghcr.io/astral-sh/uv:0.9.13";
+pub const DEFAULT_UV_IMAGE: &str = "ghcr.io/astral-sh/uv:0.13.9";
 
 /// `layers.threshold` when the file says nothing, in bytes.
 pub const DEFAULT_THRESHOLD: u64 = 20_000_000;
@@ -78,7 +78,13 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
     let host = mirror.as_ref().map(|mirror| mirror.get_ref().clone());
     let gpu = gpu::decode(&section, mirror, &wanted(&images, &wheels), findings);
     let section = root.section("python");
-    let python = python::decode(&section, gpu.os.as_ref(), host.as_deref(), findings);
+    let python = python::decode(
+        &section,
+        gpu.os.as_ref(),
+        &gpu::systems(&gpu),
+        host.as_deref(),
+        findings,
+    );
     let uv = uv(&root.section("uv"), host.as_deref(), findings);
     let section = root.section("system");
     let system = System {

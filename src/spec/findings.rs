@@ -3,6 +3,7 @@
 //! It is also the one place that keeps secrets out of what is shown: an error draws the line that it points
 //! at, and that line may hold a password. Bytes that were [concealed](Findings::conceal) are drawn as `*`.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub(super) struct Findings {
     file: Arc<SourceFile>,
     list: Vec<Diagnostic>,
     concealed: Vec<Range<usize>>,
+    meant: BTreeSet<&'static str>,
 }
 
 impl Findings {
@@ -42,7 +44,8 @@ impl Findings {
         Self {
             file: Arc::clone(file),
             list: Vec::new(),
-            concealed: secrets::user_information(&file.text),
+            concealed: secrets::suspects(&file.text),
+            meant: BTreeSet::new(),
         }
     }
 
@@ -99,6 +102,16 @@ impl Findings {
     /// Never show these bytes of the file.
     pub(super) fn conceal(&mut self, span: Range<usize>) {
         self.concealed.push(span);
+    }
+
+    /// Notes that a key of the table of keys is there, but misspelt or of a wrong type.
+    pub(super) fn note_meant(&mut self, path: &'static str) {
+        self.meant.insert(path);
+    }
+
+    /// Whether a key that reads as absent was [meant](Self::note_meant): its absence needs no second error.
+    pub(super) fn is_meant(&self, path: &str) -> bool {
+        self.meant.contains(path)
     }
 
     /// Whether there is an error so far.

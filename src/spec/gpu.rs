@@ -71,10 +71,9 @@ pub(super) fn decode(
     let mut tiers = BTreeMap::new();
     let named = section.section("tiers");
     for tier in Tier::ALL {
-        if let Some(text) = named.string(tier.as_str()) {
-            if let Some(reference) = image_reference(&text, host, findings) {
-                tiers.insert(tier, reference);
-            }
+        let text = named.string(tier.as_str());
+        if let Some(reference) = text.and_then(|text| image_reference(&text, host, findings)) {
+            tiers.insert(tier, reference);
         }
     }
     let outright = |tier: Tier| named.has(tier.as_str());
@@ -107,7 +106,7 @@ pub(super) fn decode(
                 }
             }
         }
-    } else if !section.has("cuda") {
+    } else if !section.has("cuda") && !findings.is_meant("gpu.cuda") && !findings.is_meant("gpu") {
         missing_tiers(wanted, &outright, findings);
         if section.boolean("cudnn") == Some(true) {
             findings.warning(
@@ -131,11 +130,22 @@ pub(super) fn decode(
     }
 }
 
+/// The operating systems that the tiers could be of: those with images of the toolkit, or all that are known.
+pub(super) fn systems(gpu: &Gpu) -> Vec<&'static str> {
+    let version = gpu
+        .cuda
+        .as_ref()
+        .and_then(|text| Version::parse(text.get_ref()).ok());
+    let release = version.and_then(|version| version.release().ok().flatten());
+    os::names()
+        .filter(|name| release.is_none_or(|release| release.systems().any(|system| system == *name)))
+        .collect()
+}
+
 /// `cudnn`: a boolean; a number is answered with what the toolkit's images carry.
 fn cudnn(section: &Section<'_>, toolkit: &Toolkit, findings: &mut Findings) -> Option<bool> {
-    let value = match section.value("cudnn") {
-        None => return Some(false),
-        Some(value) => value,
+    let Some(value) = section.value("cudnn") else {
+        return Some(false);
     };
     let asked = match value.get_ref() {
         DeValue::Boolean(wanted) => return Some(*wanted),
@@ -178,7 +188,7 @@ fn images(
     findings: &mut Findings,
 ) -> bool {
     let Some(os) = os else {
-        if !section.has("os") {
+        if !section.has("os") && !findings.is_meant("gpu.os") {
             let systems = toolkit.release.map_or(Vec::new(), |release| {
                 release.systems().filter(|name| os::find(name).is_ok()).collect()
             });
@@ -261,7 +271,7 @@ fn gpu_archs(
     findings: &mut Findings,
 ) -> Vec<Spanned<String>> {
     let items = section.strings("archs").unwrap_or_default();
-    let items = section::unique(findings, "`gpu.archs`", items, String::clone);
+    let items = section::unique(findings, "`gpu.archs`", items);
     for item in &items {
         let arch = match Arch::parse(item.get_ref()) {
             Ok(arch) => arch,
@@ -281,16 +291,16 @@ fn gpu_archs(
                 "add `+PTX` to a capability without `a`",
             );
         }
-        if let Some(toolkit) = toolkit {
-            if let Err(Problem { message, help }) = arch.check(toolkit.version) {
-                let (here, there) = (findings.place(item.span()), findings.place(toolkit.text.span()));
-                findings.push(
-                    Diagnostic::error(message)
-                        .at(here, "")
-                        .at(there, "the toolkit")
-                        .help(help),
-                );
-            }
+        if let Some(toolkit) = toolkit
+            && let Err(Problem { message, help }) = arch.check(toolkit.version)
+        {
+            let (here, there) = (findings.place(item.span()), findings.place(toolkit.text.span()));
+            findings.push(
+                Diagnostic::error(message)
+                    .at(here, "")
+                    .at(there, "the toolkit")
+                    .help(help),
+            );
         }
     }
     items
@@ -299,7 +309,7 @@ fn gpu_archs(
 /// Wheels that are compiled for GPUs, and no word about which.
 fn missing_archs(section: &Section<'_>, toolkit: Option<&Toolkit>, wanted: &Wanted, findings: &mut Findings) {
     let known = toolkit.is_some() || section.section("tiers").has(Tier::Devel.as_str());
-    if !known || wanted.gpu_wheels.is_empty() {
+    if !known || wanted.gpu_wheels.is_empty() || findings.is_meant("gpu.archs") {
         return;
     }
     let names: Vec<String> = wanted

@@ -49,7 +49,7 @@ fn image(
     let extras = package_names(section, "extras", &owner, findings);
     let groups = package_names(section, "groups", &owner, findings);
     for (key, named) in [("extras", &extras), ("groups", &groups)] {
-        if !named.is_empty() && packages.is_empty() && !section.has("packages") {
+        if !named.is_empty() && !section.has("packages") && !findings.is_meant("images.*.packages") {
             findings.error(
                 section.key_span(key),
                 format!("image `{owner}` has `{key}` but no `packages`"),
@@ -89,7 +89,7 @@ fn image(
     let empty = ["packages", "wheels", "system", "copy"]
         .iter()
         .all(|key| section.items(key).next().is_none());
-    if empty && !findings.failed() {
+    if empty {
         findings.warning(
             image.name.span(),
             format!("image `{owner}` adds nothing to its tier"),
@@ -126,7 +126,7 @@ fn package_names(
             Some(Spanned::new(item.span(), name))
         })
         .collect();
-    unique(findings, &format!("`{key}` of `{owner}`"), items, String::clone)
+    unique(findings, &format!("`{key}` of `{owner}`"), items)
 }
 
 fn image_wheels(
@@ -138,7 +138,7 @@ fn image_wheels(
     let items = package_names(section, "wheels", owner, findings);
     for item in &items {
         let name = item.get_ref();
-        if wheels.contains_key(name) {
+        if wheels.contains_key(name) || findings.is_meant("wheels") {
             continue;
         }
         let help = match nearest(name, wheels.keys().map(String::as_str)) {
@@ -167,7 +167,7 @@ pub(super) fn system(
     findings: &mut Findings,
 ) -> BTreeSet<String> {
     let items = section.strings(key).unwrap_or_default();
-    let items = unique(findings, what, items, String::clone);
+    let items = unique(findings, what, items);
     items
         .into_iter()
         .filter(|item| {
@@ -231,7 +231,7 @@ fn ports(section: &Section<'_>, owner: &str, findings: &mut Findings) -> BTreeSe
             Some(Spanned::new(text.span(), port))
         })
         .collect();
-    unique(findings, &format!("`ports` of `{owner}`"), items, String::clone)
+    unique(findings, &format!("`ports` of `{owner}`"), items)
         .into_iter()
         .map(Spanned::into_inner)
         .collect()
@@ -245,7 +245,7 @@ fn forbidden(
 ) -> Vec<Spanned<String>> {
     let forbid = section.section("forbid");
     match forbid.strings("paths") {
-        Some(items) => unique(findings, "`forbid.paths`", items, String::clone)
+        Some(items) => unique(findings, "`forbid.paths`", items)
             .into_iter()
             .filter(|item| {
                 findings

@@ -1,12 +1,11 @@
 //! The one table of keys that a `wheelbase.toml` may hold.
 //!
 //! What the decoder accepts, what its errors suggest, what an editor completes and what the reference page
-//! says must never disagree, so all four are made from [`KEYS`]: [`super::shape`] checks a file against it,
-//! [`super::schema`] renders it as JSON Schema and [`super::docs`] as Markdown.
+//! says must never disagree, so all four are made from [`all`]: the decoder checks a file against it, [`super::schema`] renders
+//! it as JSON Schema and [`super::docs`] as Markdown.
 
-mod table;
-
-pub use table::KEYS;
+mod environment;
+mod products;
 
 /// One key of the file.
 #[derive(Debug)]
@@ -48,7 +47,7 @@ pub enum Kind {
     Array(&'static Kind),
     /// A table from names that the user chooses to values of one kind.
     Map(&'static Kind),
-    /// A table with the keys that [`KEYS`] lists below this path.
+    /// A table with the keys that [`all`] lists below this path.
     Table,
     /// A table of that sort that is written in exactly one of several forms.
     Forms(&'static [Form]),
@@ -134,9 +133,50 @@ impl Key {
     }
 }
 
-/// The keys of the table at `path` (empty for the top level), in the order of [`KEYS`].
+const TEXTS: Kind = Kind::Array(&Kind::Text);
+const IMAGE: Kind = Kind::Shaped("^[^\\s]+$");
+const NAME: Kind = Kind::Shaped("^[A-Za-z0-9][A-Za-z0-9._-]*$");
+const PATH: Kind = Kind::Shaped("^([^/]|$)");
+const ABSOLUTE: Kind = Kind::Shaped("^/");
+
+/// A key that may be left out.
+const fn key(
+    path: &'static str,
+    kind: Kind,
+    default: &'static str,
+    doc: &'static str,
+    example: &'static str,
+) -> Key {
+    Key {
+        path,
+        kind,
+        required: false,
+        default,
+        doc,
+        example,
+    }
+}
+
+/// A key that its table must have.
+const fn required(path: &'static str, kind: Kind, doc: &'static str, example: &'static str) -> Key {
+    Key {
+        path,
+        kind,
+        required: true,
+        default: "",
+        doc,
+        example,
+    }
+}
+
+/// Every key of the file, in the order in which the reference page shows them; a table comes before its keys.
+pub fn all() -> impl Iterator<Item = &'static Key> + Clone {
+    environment::KEYS.iter().chain(products::KEYS)
+}
+
+/// The keys of the table at `path` (empty for the top level), in the order of [`all`].
 pub fn below(path: &str) -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().filter(move |key| key.parent() == path)
+    all().filter(move |key| key.parent() == path)
 }
 
 /// The key `name` of the table at `path`.
@@ -162,7 +202,7 @@ mod tests {
     #[test]
     fn every_key_is_said_once_and_stands_below_a_table() {
         let mut seen = BTreeSet::new();
-        for key in KEYS {
+        for key in all() {
             assert!(seen.insert(key.path), "{} twice", key.path);
             let parent = key.parent().trim_end_matches(".*");
             assert!(
@@ -175,7 +215,7 @@ mod tests {
 
     #[test]
     fn every_key_is_documented() {
-        for key in KEYS {
+        for key in all() {
             assert!(
                 key.doc.ends_with('.') && !key.doc.ends_with(".."),
                 "{}: {}",
@@ -184,7 +224,7 @@ mod tests {
             );
             assert!(!key.example.is_empty(), "{} has no example", key.path);
             assert!(
-                !(key.required && !key.default.is_empty()),
+                !key.required || key.default.is_empty(),
                 "{} is required and has a default",
                 key.path
             );
@@ -200,7 +240,7 @@ mod tests {
                 _ => None,
             }
         }
-        for key in KEYS {
+        for key in all() {
             if let Some(forms) = forms(&key.kind) {
                 let named: BTreeSet<&str> = forms.iter().flat_map(Form::keys).collect();
                 let known: BTreeSet<&str> = below(key.path).map(Key::name).collect();

@@ -5,16 +5,18 @@
 //! an image of that toolkit was ever published, whether its compiler knows that GPU, and whether that system has that
 //! Python. All errors come at once, each with its place and a way out.
 //!
-//! The road of a file: [`decode`] asks the TOML parser for a tree with places; [`shape`] checks it against the one
-//! table of [`keys`]; then each section is read by its own file ([`gpu`], [`python`], [`wheels`], [`images`]) with the
-//! facts of [`cuda`], [`archs`] and [`os`] and the small grammars of [`names`], [`paths`], [`urls`] and [`reference`].
-//! What is wrong gathers in [`findings`], and [`secrets`] keeps credentials out of it. [`schema`] and [`docs`] render
-//! the same table of keys for editors and readers.
+//! The road of a file: `decode` asks the TOML parser for a tree with places; `shape` checks it against the one table of
+//! [`keys`]; then each section is read by its own file (`gpu`, `python`, `wheels`, `images`) with the facts of `cuda`,
+//! `archs` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
+//! `findings`, and `secrets` keeps credentials out of it. [`schema`] and [`docs`] render the same table of keys for
+//! editors and readers.
 
 mod archs;
+mod circles;
 mod cuda;
 mod cuda_tags;
 mod decode;
+pub mod docs;
 mod findings;
 mod gpu;
 mod images;
@@ -25,6 +27,7 @@ mod os;
 mod paths;
 mod python;
 mod reference;
+pub mod schema;
 mod secrets;
 mod section;
 mod shape;

@@ -194,7 +194,7 @@ pub enum Fetch {
 /// `[uv]`: where the uv binary comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Uv {
-    /// An image with `/uv` (such as `ghcr.io/astral-sh/uv:0.9.13`), fully qualified, mirror applied.
+    /// An image with `/uv` (such as `ghcr.io/astral-sh/uv:0.13.9`), fully qualified, mirror applied.
     Image {
         /// The reference.
         reference: Spanned<String>,

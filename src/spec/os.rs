@@ -37,6 +37,11 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|row| row.0)
 }
 
+/// All operating systems of the table.
+pub(super) fn all() -> impl Iterator<Item = Os> {
+    names().filter_map(|name| find(name).ok())
+}
+
 /// The operating system with this name.
 pub(super) fn find(name: &str) -> Result<Os, Problem> {
     if let Some((name, family, glibc, pythons)) = TABLE.iter().find(|row| row.0 == name) {
@@ -57,7 +62,14 @@ pub(super) fn find(name: &str) -> Result<Os, Problem> {
     }
     let known: Vec<&str> = names().collect();
     let guess = name.to_ascii_lowercase().replace(['-', '_', ' ', ':'], "");
-    let help = match nearest(&guess, known.iter().copied()) {
+    let close = nearest(&guess, known.iter().copied());
+    let longer = || {
+        known
+            .iter()
+            .copied()
+            .rfind(|name| !guess.is_empty() && name.starts_with(&guess))
+    };
+    let help = match close.or_else(longer) {
         Some(near) => format!("did you mean \"{near}\"? Known are {}", known.join(", ")),
         None => format!("known are {}", known.join(", ")),
     };

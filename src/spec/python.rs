@@ -8,9 +8,9 @@ use super::findings::{Findings, Problem};
 use super::model::{Download, Fetch, Os, Provider, Python};
 use super::reference::Reference;
 use super::section::Section;
-use super::{paths, urls};
+use super::{cuda, paths, urls};
 
-/// A managed build of CPython 3.
+/// A managed build of Python 3.
 #[derive(Debug)]
 struct Build {
     /// Minor and patch version.
@@ -72,10 +72,11 @@ impl Build {
 }
 
 /// Reads `[python]`. `os` is the tiers' operating system where the file says it; `mirror` applies to the image of
-/// a provider, and not to archives.
+/// a provider, and not to archives. `systems` are those that the tiers could be of.
 pub(super) fn decode(
     section: &Section<'_>,
     os: Option<&Spanned<Os>>,
+    systems: &[&str],
     mirror: Option<&str>,
     findings: &mut Findings,
 ) -> Option<Python> {
@@ -101,7 +102,7 @@ pub(super) fn decode(
     let provider = match section.string("provider") {
         Some(word) if word.get_ref() == "system" => {
             if let (Some(version), Some(os)) = (&version, os) {
-                system(version, &word, os, findings);
+                system(version, &word, os, systems, findings);
             }
             Some(Provider::System)
         }
@@ -122,11 +123,7 @@ pub(super) fn decode(
 fn version(text: &str) -> Result<(u32, u32), Problem> {
     let numbers: Option<Vec<u32>> = text
         .split('.')
-        .map(|part| {
-            part.parse()
-                .ok()
-                .filter(|_| part.chars().all(|c| c.is_ascii_digit()))
-        })
+        .map(|part| part.parse().ok().filter(|_| cuda::is_number(part)))
         .collect();
     match numbers.as_deref() {
         Some([3, minor]) if *minor >= 8 => Ok((3, *minor)),
@@ -146,7 +143,13 @@ fn version(text: &str) -> Result<(u32, u32), Problem> {
 }
 
 /// `provider = "system"`: the operating system must have this version.
-fn system(version: &Spanned<(u32, u32)>, word: &Spanned<String>, os: &Spanned<Os>, findings: &mut Findings) {
+fn system(
+    version: &Spanned<(u32, u32)>,
+    word: &Spanned<String>,
+    os: &Spanned<Os>,
+    systems: &[&str],
+    findings: &mut Findings,
+) {
     let ((_, minor), name) = (*version.get_ref(), &os.get_ref().name);
     if os.get_ref().pythons.contains(&minor) {
         return;
@@ -157,7 +160,9 @@ fn system(version: &Spanned<(u32, u32)>, word: &Spanned<String>, os: &Spanned<Os
         .iter()
         .map(|minor| format!("3.{minor}"))
         .collect();
-    let others: Vec<&str> = super::os::names()
+    let others: Vec<&str> = systems
+        .iter()
+        .copied()
         .filter(|name| super::os::find(name).is_ok_and(|os| os.pythons.contains(&minor)))
         .collect();
     let elsewhere = if others.is_empty() {

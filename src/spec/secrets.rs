@@ -44,6 +44,51 @@ pub(super) fn user_information(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// The byte ranges of what looks like `user:password` before an `@`, outside of URLs: `user:password@registry/image`.
+/// It may be something else, so it is only ever hidden, never refused. A tag before a digest is none.
+pub(super) fn bare_credentials(text: &str) -> Vec<Range<usize>> {
+    let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`<>[]{}(),;=/".contains(c);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        let start = text[..at].rfind(ends).map_or(0, |before| {
+            before + text[before..].chars().next().map_or(1, char::len_utf8)
+        });
+        let digest = ["sha256:", "sha512:"]
+            .iter()
+            .any(|algorithm| text[at + 1..].starts_with(algorithm));
+        let Some((user, password)) = text[start..at].split_once(':') else {
+            continue;
+        };
+        if !digest && !user.is_empty() && !password.is_empty() && !password.starts_with('$') {
+            // Of several `@` in one word the last ends the password.
+            if found.last().is_some_and(|last| last.start == start) {
+                found.pop();
+            }
+            found.push(start..at);
+        }
+    }
+    found
+}
+
+/// Whether a variable of this name is meant to hold a secret, by the words that such names end with.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let words: Vec<String> = name.split('_').map(str::to_ascii_uppercase).collect();
+    match words.as_slice() {
+        [.., last]
+            if matches!(
+                last.as_str(),
+                "TOKEN" | "SECRET" | "PASSWORD" | "PASSWD" | "CREDENTIALS" | "APIKEY"
+            ) =>
+        {
+            true
+        }
+        [.., kind, last] if last == "KEY" => {
+            matches!(kind.as_str(), "API" | "ACCESS" | "SECRET" | "PRIVATE" | "AUTH")
+        }
+        _ => false,
+    }
+}
+
 /// How long the user information of a URL is whose part after `://` is `token`.
 fn user_length(authority: &str, token: &str) -> Option<usize> {
     if let Some(at) = authority.rfind('@') {
@@ -62,10 +107,25 @@ pub(super) fn present(text: &str) -> bool {
     !user_information(text).is_empty()
 }
 
-/// `text` with user information of URLs written as `***`.
+/// Everything in `text` that may be credentials.
+pub(super) fn suspects(text: &str) -> Vec<Range<usize>> {
+    let mut found = user_information(text);
+    let bare = bare_credentials(text);
+    let apart =
+        |range: &Range<usize>, other: &Range<usize>| other.end <= range.start || range.end <= other.start;
+    let bare: Vec<_> = bare
+        .into_iter()
+        .filter(|range| found.iter().all(|other| apart(range, other)))
+        .collect();
+    found.extend(bare);
+    found.sort_by_key(|range| range.start);
+    found
+}
+
+/// `text` with everything that may be credentials written as `***`.
 pub(super) fn redact(text: &str) -> String {
     let mut redacted = text.to_owned();
-    for range in user_information(text).into_iter().rev() {
+    for range in suspects(text).into_iter().rev() {
         redacted.replace_range(range, "***");
     }
     redacted
@@ -123,9 +183,33 @@ mod tests {
             "https://$USER:$TOKEN@host/x",
             "https://[::1]:80/a@b",
             "user@host",
+            "ubuntu:24.04@sha256:0",
+            "git@host:a/b",
+            "$USER:$TOKEN@host",
             "://@",
         ] {
             assert!(!present(text), "{text}");
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    #[test]
+    fn hides_what_may_be_credentials() {
+        assert_eq!(redact("me:pass@registry.example/x"), "***@registry.example/x");
+        assert_eq!(redact("see \"é:p@ss@host\" and a@b"), "see \"***@host\" and a@b");
+        assert_eq!(
+            redact("https://me:a@b.example/ me:b@c"),
+            "https://***@b.example/ ***@c"
+        );
+    }
+
+    #[test]
+    fn names_of_secrets() {
+        for name in ["HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "password", "WANDB_API_KEY"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["MAX_TOKEN_LENGTH", "TOKEN_FILE", "KEY", "PUBLIC_KEY", ""] {
+            assert!(!is_secret_name(name), "{name}");
         }
     }
 

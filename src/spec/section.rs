@@ -1,9 +1,10 @@
 //! Reads values out of a table whose shape was checked.
 //!
-//! Whatever has the wrong type, or carries credentials, reads as absent: [`super::shape`] has already said so,
+//! Whatever has the wrong type, or carries credentials or NUL characters, reads as absent: [`super::shape`] has already said so,
 //! and what depends on it is not reported a second time.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -143,7 +144,10 @@ impl<'a> Section<'a> {
 
 /// A value as string, when it is one that may be repeated.
 pub(super) fn string(value: &Spanned<DeValue<'_>>) -> Option<Spanned<String>> {
-    let text = value.get_ref().as_str().filter(|text| !secrets::present(text))?;
+    let text = value
+        .get_ref()
+        .as_str()
+        .filter(|text| !secrets::present(text) && !text.contains('\0'))?;
     Some(Spanned::new(value.span(), text.to_owned()))
 }
 
@@ -154,25 +158,25 @@ pub(super) fn integer(value: &DeValue<'_>) -> Option<u64> {
 }
 
 /// Reports items that are there twice, and gives each once, in the order of the file.
-pub(super) fn unique<T: PartialEq + Clone>(
+pub(super) fn unique(
     findings: &mut Findings,
     what: &str,
-    items: Vec<Spanned<T>>,
-    show: impl Fn(&T) -> String,
-) -> Vec<Spanned<T>> {
-    let mut kept: Vec<Spanned<T>> = Vec::with_capacity(items.len());
+    items: Vec<Spanned<String>>,
+) -> Vec<Spanned<String>> {
+    let mut places: BTreeMap<String, Range<usize>> = BTreeMap::new();
+    let mut kept = Vec::with_capacity(items.len());
     for item in items {
-        match kept.iter().find(|earlier| earlier.get_ref() == item.get_ref()) {
-            None => kept.push(item),
-            Some(earlier) => {
-                let (here, there) = (findings.place(item.span()), findings.place(earlier.span()));
-                findings.push(
-                    Diagnostic::error(format!("`{}` is in {what} twice", show(item.get_ref())))
-                        .at(here, "again here")
-                        .at(there, "first here")
-                        .help("remove one of the two"),
-                );
-            }
+        if let Some(earlier) = places.get(item.get_ref()) {
+            let (here, there) = (findings.place(item.span()), findings.place(earlier.clone()));
+            findings.push(
+                Diagnostic::error(format!("`{}` is in {what} twice", item.get_ref()))
+                    .at(here, "again here")
+                    .at(there, "first here")
+                    .help("remove one of the two"),
+            );
+        } else {
+            places.insert(item.get_ref().clone(), item.span());
+            kept.push(item);
         }
     }
     kept

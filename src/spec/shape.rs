@@ -4,6 +4,7 @@
 //! It runs before anything is read, over the whole file; [`super::section`] then reads only what has the right
 //! shape, so a mistake is reported once and hides no other.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -16,7 +17,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 
 /// Reports everything that does not fit the table of keys.
 pub(super) fn check(root: &DeTable<'_>, findings: &mut Findings) {
-    Shape { findings }.table("", "", 0..0, root);
+    drop(Shape { findings }.table("", "", 0..0, root));
 }
 
 /// Whether a value may be read as one of this kind (as far as TOML's types tell).
@@ -36,29 +37,39 @@ struct Shape<'f> {
 }
 
 impl Shape<'_> {
-    /// A table with fixed keys: `path` as in [`keys::KEYS`], `shown` as the user wrote it.
-    fn table(&mut self, path: &str, shown: &str, place: Range<usize>, table: &DeTable<'_>) {
+    /// A table with fixed keys: `path` as in [`keys::all`], `shown` as the user wrote it. Gives the keys that
+    /// misspelt ones were probably meant to be; that these are missing needs no second word.
+    fn table(
+        &mut self,
+        path: &str,
+        shown: &str,
+        place: Range<usize>,
+        table: &DeTable<'_>,
+    ) -> Vec<&'static str> {
+        let mut meant = Vec::new();
         for (name, value) in table {
             match keys::find(path, name.get_ref()) {
                 Some(key) => self.value(&key.kind, key, &joined(shown, name.get_ref()), name.span(), value),
-                None => self.unknown(path, shown, name),
+                None => meant.extend(self.unknown(path, shown, name)),
             }
         }
-        for key in keys::below(path).filter(|key| key.required && !table.contains_key(key.name())) {
+        let absent = |key: &&Key| !table.contains_key(key.name()) && !meant.contains(&key.name());
+        for key in keys::below(path).filter(|key| key.required).filter(absent) {
             self.missing(key, shown, place.clone());
         }
+        meant
     }
 
     fn value(
         &mut self,
         kind: &Kind,
-        key: &Key,
+        key: &'static Key,
         shown: &str,
         name: Range<usize>,
         value: &Spanned<DeValue<'_>>,
     ) {
         if !fits(kind, value.get_ref()) {
-            return self.wrong_type(kind, key, shown, value);
+            return self.wrong_type(kind, key, shown, name, value);
         }
         match (kind, value.get_ref()) {
             (Kind::Any(kinds), content) => {
@@ -81,7 +92,7 @@ impl Shape<'_> {
                 }
             }
             (Kind::Array(item), DeValue::Array(items)) => {
-                for value in items.iter() {
+                for value in items {
                     if fits(item, value.get_ref()) {
                         self.value(item, key, shown, name.clone(), value);
                     } else {
@@ -94,29 +105,44 @@ impl Shape<'_> {
                     self.value(item, key, &joined(shown, name.get_ref()), name.span(), value);
                 }
             }
-            (Kind::Table, DeValue::Table(table)) => self.table(key.path, shown, name, table),
+            (Kind::Table, DeValue::Table(table)) => {
+                self.table(key.path, shown, name, table);
+            }
             (Kind::Forms(forms), DeValue::Table(table)) => {
-                self.table(key.path, shown, name.clone(), table);
-                self.forms(forms, key, shown, name, table);
+                let meant = self.table(key.path, shown, name.clone(), table);
+                if meant.is_empty() {
+                    self.forms(forms, key, shown, name, table);
+                }
             }
             (Kind::Named, DeValue::Table(table)) => {
                 let path = format!("{}.*", key.path);
                 for (name, value) in table {
                     let shown = joined(shown, name.get_ref());
                     match value.get_ref() {
-                        DeValue::Table(table) => self.table(&path, &shown, name.span(), table),
-                        _ => self.wrong_type(&Kind::Table, key, &shown, value),
+                        DeValue::Table(table) => drop(self.table(&path, &shown, name.span(), table)),
+                        _ => self.wrong_type(&Kind::Table, key, &shown, name.span(), value),
                     }
                 }
             }
             (Kind::Tables, DeValue::Array(items)) => self.tables(key, shown, items),
+            (Kind::Text | Kind::Shaped(_), DeValue::String(text)) if text.contains('\0') => {
+                self.findings.error(
+                    value.span(),
+                    format!("`{shown}` has a NUL character in it"),
+                    "",
+                    "remove it: no argument, path or variable can hold it",
+                );
+            }
             (Kind::Text | Kind::Shaped(_), DeValue::String(text)) if secrets::present(text) => {
-                self.findings.conceal(value.span());
+                // What escapes hide from a look at the raw text is hidden as a whole.
+                if !secrets::present(self.findings.text(value.span())) {
+                    self.findings.conceal(value.span());
+                }
                 self.findings.error(
                     value.span(),
                     format!("`{shown}` carries credentials in a URL"),
                     "they would end in keys, layers and logs",
-                    "write the URL without `user:password@`, and give credentials to the build as a secret",
+                    "write the URL without them, and give them to the build as a secret",
                 );
             }
             _ => {}
@@ -124,9 +150,9 @@ impl Shape<'_> {
     }
 
     fn tables(&mut self, key: &Key, shown: &str, items: &DeArray<'_>) {
-        for item in items.iter() {
+        for item in items {
             match item.get_ref() {
-                DeValue::Table(table) => self.table(key.path, shown, item.span(), table),
+                DeValue::Table(table) => drop(self.table(key.path, shown, item.span(), table)),
                 _ => self.wrong_item(&key.kind, shown, item),
             }
         }
@@ -146,7 +172,7 @@ impl Shape<'_> {
             [] => {
                 let ways: Vec<String> = forms.iter().map(Form::words).collect();
                 let message = format!("`{shown}` does not say where from");
-                let help = format!("write {}: `{}`", keys::join_or(&ways), key.example);
+                let help = format!("write {}: `{}`", ways.join(", or "), key.example);
                 self.findings.error(name, message, "", help);
             }
             [(form, _, _)] => {
@@ -191,22 +217,34 @@ impl Shape<'_> {
             .error(span, format!("`{shown}` cannot be \"{word}\""), label, help);
     }
 
-    fn wrong_type(&mut self, kind: &Kind, key: &Key, shown: &str, value: &Spanned<DeValue<'_>>) {
+    fn wrong_type(
+        &mut self,
+        kind: &Kind,
+        key: &'static Key,
+        shown: &str,
+        name: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) {
         // `cudnn = 8` is a question about versions, not about types: `super::gpu` answers it.
         if key.path == "gpu.cudnn" && (value.get_ref().is_integer() || value.get_ref().is_str()) {
             return;
         }
+        self.findings.note_meant(key.path);
         let found = article(value.get_ref());
         let message = format!("`{shown}` expected {}, found {found}", kind.words());
-        let written = self.findings.text(value.span());
+        let (name, written) = (self.findings.text(name), self.findings.text(value.span()));
         let help = match (kind, value.get_ref()) {
-            (Kind::Array(Kind::Text | Kind::Shaped(_)), DeValue::String(_)) if !written.contains('\n') => {
-                format!("write `{} = [{written}]`", key.name())
+            (Kind::Array(Kind::Text | Kind::Shaped(_)), DeValue::String(text)) if is_plain(text) => {
+                let words: Vec<String> = text
+                    .split_whitespace()
+                    .map(|word| format!("\"{word}\""))
+                    .collect();
+                format!("write `{name} = [{}]`", words.join(", "))
             }
             (Kind::Text | Kind::Shaped(_) | Kind::Word(_), scalar) if is_scalar(scalar) => {
-                format!("quote it: `{} = \"{written}\"`", key.name())
+                format!("quote it: `{name} = \"{written}\"`")
             }
-            _ => format!("write for example `{}`", key.example),
+            _ => example(key),
         };
         self.findings
             .error(value.span(), message, format!("this is {found}"), help);
@@ -224,47 +262,45 @@ impl Shape<'_> {
             .error(value.span(), message, format!("this is {found}"), help);
     }
 
-    fn unknown(&mut self, path: &str, shown: &str, name: &Spanned<std::borrow::Cow<'_, str>>) {
-        let known: Vec<&str> = keys::below(path)
-            .map(Key::name)
-            .filter(|name| *name != "*")
-            .collect();
+    /// Reports an unknown key, and gives the one that was probably meant.
+    fn unknown(&mut self, path: &str, shown: &str, name: &Spanned<Cow<'_, str>>) -> Option<&'static str> {
+        let known: Vec<&'static str> = keys::below(path).map(Key::name).collect();
         let owner = if shown.is_empty() {
             "the top level".to_owned()
         } else {
             format!("`{shown}`")
         };
-        let elsewhere: Vec<String> = keys::KEYS
-            .iter()
-            .filter(|key| {
-                key.name() == name.get_ref() && key.parent() != path && !key.path.contains("provider")
-            })
+        let elsewhere: Vec<String> = keys::all()
+            .filter(|key| key.name() == name.get_ref() && !key.path.contains("provider"))
             .map(|key| match key.parent() {
                 "" => "the top level".to_owned(),
                 parent => format!("`[{}]`", parent.replace(".*", ".NAME")),
             })
             .collect();
         let list = format!("known keys are `{}`", known.join("`, `"));
-        let help = match nearest(name.get_ref(), known.iter().copied()) {
+        let near = nearest(name.get_ref(), known.iter().copied());
+        let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None if elsewhere.is_empty() => list,
-            None => format!(
-                "`{}` is a key of {}; here {list}",
-                name.get_ref(),
-                keys::join_or(&elsewhere)
-            ),
+            None => {
+                format!(
+                    "`{}` is a key of {}; here {list}",
+                    name.get_ref(),
+                    keys::join_or(&elsewhere)
+                )
+            }
         };
         let message = format!("unknown key `{}` in {owner}", name.get_ref());
         self.findings
             .error(name.span(), message, "not a key of this table", help);
+        let meant = near.and_then(|near| keys::find(path, near))?;
+        self.findings.note_meant(meant.path);
+        Some(meant.name())
     }
 
     fn missing(&mut self, key: &Key, shown: &str, place: Range<usize>) {
         let message = format!("`{}` is missing", joined(shown, key.name()));
-        let mut help = format!("add for example\n{}", key.example);
-        if matches!(key.kind, Kind::Text | Kind::Shaped(_)) {
-            help = format!("add for example `{}`", key.example);
-        }
+        let help = example(key);
         self.findings.error(place, message, "", help);
     }
 }
@@ -285,6 +321,23 @@ fn joined(outer: &str, inner: &str) -> String {
     } else {
         format!("{outer}.{inner}")
     }
+}
+
+/// An example of the key, on lines of its own when it takes several.
+fn example(key: &Key) -> String {
+    if key.example.contains('\n') {
+        format!("write for example\n{}", key.example)
+    } else {
+        format!("write for example `{}`", key.example)
+    }
+}
+
+/// Whether a string can be shown as words in quotes.
+fn is_plain(text: &str) -> bool {
+    !text.trim().is_empty()
+        && !text
+            .chars()
+            .any(|c| c.is_control() || matches!(c, '"' | '\'' | '\\'))
 }
 
 fn is_scalar(value: &DeValue<'_>) -> bool {

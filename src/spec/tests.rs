@@ -71,7 +71,7 @@ fn a_full_file() {
     let Uv::Image { reference } = &spec.uv else {
         panic!("{:?}", spec.uv)
     };
-    assert_eq!(reference.get_ref(), "zot.example:5000/uv:0.9.13");
+    assert_eq!(reference.get_ref(), "zot.example:5000/uv:0.13.9");
     assert_eq!(
         spec.layers,
         Layers {

@@ -51,6 +51,12 @@ pub(super) fn repository(text: &str) -> Result<(), Problem> {
 fn located(text: &str, rest: &str) -> Result<(), Problem> {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    if host.len() < authority.len() && !text.starts_with("ssh://") {
+        return Err(Problem::new(
+            "the URL names a user",
+            "write it without, and give credentials to the build as a secret",
+        ));
+    }
     if !reference::is_host(host) {
         return Err(Problem::new(
             format!("`{text}` names no host"),
@@ -150,6 +156,7 @@ mod tests {
             "a/b",
             "file:///a",
             "git+https://git.example/a",
+            "https://$USER:$TOKEN@git.example/a",
             "https://git.example/a#main",
         ] {
             assert!(repository(text).is_err(), "{text}");

@@ -1,13 +1,13 @@
 //! `[wheels.NAME]`: wheels that are compiled.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use toml::Spanned;
 
 use super::findings::Findings;
 use super::model::{Requirement, Wheel, WheelSource};
 use super::section::{Section, integer, unique};
-use super::{names, paths, urls};
+use super::{circles, names, paths, secrets, urls};
 use crate::diagnostic::Diagnostic;
 
 /// Variables that Wheelbase sets for every build command, and the key that decides each.
@@ -43,7 +43,7 @@ pub(super) fn decode(root: &Section<'_>, findings: &mut Findings) -> BTreeMap<St
         let wheel = wheel(name, &section, findings);
         wheels.insert(normal, wheel);
     }
-    cycles(&wheels, findings);
+    circles::check(&wheels, findings);
     wheels
 }
 
@@ -99,7 +99,7 @@ fn source(section: &Section<'_>, findings: &mut Findings) -> Option<WheelSource>
     if let Some(path) = section.string("path") {
         let checked = findings.check(path.span(), paths::context(path.get_ref()));
         let include = section.strings("include").unwrap_or_default();
-        let include = unique(findings, "`include`", include, String::clone);
+        let include = unique(findings, "`include`", include);
         let include: Vec<String> = include
             .iter()
             .filter_map(|item| findings.check(item.span(), paths::pattern(item.get_ref())))
@@ -169,10 +169,11 @@ pub(super) fn requirements(
         .iter()
         .map(|item| Spanned::new(item.span(), item.get_ref().name.clone()))
         .collect();
-    let kept = unique(findings, what, names, String::clone);
+    let kept = unique(findings, what, names);
+    let kept: Vec<usize> = kept.iter().map(|name| name.span().start).collect();
     items
         .into_iter()
-        .filter(|item| kept.iter().any(|name| name.span() == item.span()))
+        .filter(|item| kept.binary_search(&item.span().start).is_ok())
         .collect()
 }
 
@@ -184,12 +185,13 @@ pub(super) fn variables(
 ) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     for (name, value) in section.map(key) {
-        if value.get_ref().contains('\0') {
-            findings.error(
-                value.span(),
-                format!("the value of `{}` has a NUL character in it", name.get_ref()),
-                "",
-                "remove it: no environment can hold it",
+        if secrets::is_secret_name(name.get_ref()) && !value.get_ref().is_empty() {
+            findings.conceal(value.span());
+            findings.warning(
+                name.span(),
+                format!("`{}` looks like a secret", name.get_ref()),
+                "what stands here ends in keys and images, for all to read",
+                "give it to the build, or to the container when it starts, as a secret",
             );
         }
         if findings
@@ -200,54 +202,4 @@ pub(super) fn variables(
         }
     }
     variables
-}
-
-/// Reports each cycle of wheels that need each other once, with all its places.
-fn cycles(wheels: &BTreeMap<String, Wheel>, findings: &mut Findings) {
-    let mut done = BTreeSet::new();
-    for name in wheels.keys() {
-        visit(name, wheels, &mut Vec::new(), &mut done, findings);
-    }
-}
-
-/// Depth-first over `needs`; `path` holds the wheels from the start to here and the item that led to each next one.
-fn visit<'w>(
-    name: &'w str,
-    wheels: &'w BTreeMap<String, Wheel>,
-    path: &mut Vec<(&'w str, Option<&'w Spanned<Requirement>>)>,
-    done: &mut BTreeSet<&'w str>,
-    findings: &mut Findings,
-) {
-    if let Some(start) = path.iter().position(|(earlier, _)| *earlier == name) {
-        let cycle = &path[start..];
-        let mut names: Vec<&str> = cycle.iter().map(|(name, _)| *name).collect();
-        names.push(name);
-        let mut diagnostic = Diagnostic::error(format!(
-            "wheels need each other in a circle: {}",
-            names.join(" -> ")
-        ));
-        if let [only, _] = names.as_slice() {
-            diagnostic = Diagnostic::error(format!("wheel `{only}` needs itself"));
-        }
-        for (position, (from, need)) in cycle.iter().enumerate() {
-            if let Some(need) = need {
-                let text = format!("`{from}` needs `{}`", names[position + 1]);
-                diagnostic = diagnostic.at(findings.place(need.span()), text);
-            }
-        }
-        findings
-            .push(diagnostic.help("remove one of these needs: a wheel is compiled after all that it needs"));
-        return;
-    }
-    let Some(wheel) = wheels.get(name) else { return };
-    if !done.contains(name) {
-        path.push((name, None));
-        for need in &wheel.needs {
-            let at = path.len() - 1;
-            path[at].1 = Some(need);
-            visit(&need.get_ref().name, wheels, path, done, findings);
-        }
-        path.pop();
-        done.insert(name);
-    }
 }

@@ -34,8 +34,8 @@ proptest! {
         for block in &mut blocks {
             let first = usize::from(block[0].starts_with('['));
             let keys = &mut block[first..];
-            for at in 0..keys.len() {
-                keys.swap(at, seeds[at].index(keys.len()));
+            for (at, seed) in seeds.iter().enumerate().take(keys.len()) {
+                keys.swap(at, seed.index(keys.len()));
             }
         }
         let shuffled: Vec<&str> = std::iter::once(0).chain(order).flat_map(|at| blocks[at].clone()).collect();
@@ -64,7 +64,8 @@ proptest! {
         if let Err(errors) = parse(&text) {
             prop_assert!(!errors.is_empty() && errors.iter().all(Diagnostic::is_error));
             prop_assert!(errors.iter().all(|error| !error.labels.is_empty() && error.help.is_some()), "{}", rendered(&errors));
-            rendered(&errors);
+            let starts: Vec<usize> = errors.iter().map(|error| error.labels[0].location.range.start).collect();
+            prop_assert!(starts.is_sorted(), "{}", rendered(&errors));
         }
     }
 
