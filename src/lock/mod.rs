@@ -7,16 +7,144 @@
 //!
 //! The semantics are uv's (`crates/uv-resolver/src/lock/installable.rs`), and markers are PEP 508's.
 
+mod closure;
+mod document;
 mod error;
+mod marker;
 mod name;
 mod package;
+mod parse;
 mod pyproject;
+mod roots;
 mod source;
 mod subset;
+mod tags;
+mod url;
+mod walk;
+mod wheel;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use pep440_rs::VersionSpecifiers;
 
 pub use error::SubsetError;
 pub use name::{PackageName, ParseNameError, normalise};
 pub use package::{Dependency, Package};
 pub use pyproject::Project;
 pub use source::{Artifact, File, Source};
-pub use subset::{Locked, PythonVersion, Root, Roots, Subset, Target};
+pub use subset::{Locked, Origin, PythonVersion, Root, Roots, Subset, Target};
+
+use crate::diagnostic::{Diagnostic, SourceFile};
+
+/// A parsed `uv.lock`.
+#[derive(Debug, Clone)]
+pub struct Lock {
+    file: Arc<SourceFile>,
+    packages: Vec<Package>,
+    /// Indices of `packages`, in the order of the file.
+    by_name: BTreeMap<PackageName, Vec<usize>>,
+    requires_python: Option<(String, VersionSpecifiers)>,
+    /// Environments that the project limits itself to; empty for all.
+    supported: Vec<package::MarkerId>,
+    /// Forks of the resolution; empty when there was one for all environments.
+    forks: Vec<package::MarkerId>,
+    conflicts: Vec<BTreeSet<marker::ConflictItem>>,
+    members: BTreeSet<PackageName>,
+    /// Dependency groups of a workspace root that is no project.
+    groups: BTreeMap<String, Vec<parse::Requirement>>,
+    /// Every distinct marker once.
+    markers: Vec<marker::Marker>,
+}
+
+impl Lock {
+    /// Reads a `uv.lock`.
+    ///
+    /// Beside the lock come warnings, such as of a newer revision of the format. The errors are all that were found:
+    /// broken TOML, missing or wrong values, edges to packages that are not there, and credentials in URLs (their
+    /// text is blotted out of what the diagnostics show).
+    pub fn parse(file: &Arc<SourceFile>) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
+        parse::parse(file)
+    }
+
+    /// All packages, in the order of the file.
+    pub fn packages(&self) -> &[Package] {
+        &self.packages
+    }
+
+    /// The workspace members; of a single project it is that one.
+    pub fn members(&self) -> impl Iterator<Item = &Package> {
+        let single = self
+            .root()
+            .filter(|_| self.members.is_empty())
+            .map(|(_, package)| package);
+        self.members.iter().flat_map(|name| self.find(name)).chain(single)
+    }
+
+    /// All versions of a name.
+    pub fn find(&self, name: &PackageName) -> impl Iterator<Item = &Package> {
+        self.by_name
+            .get(name)
+            .into_iter()
+            .flatten()
+            .filter_map(|index| self.packages.get(*index))
+    }
+
+    /// `requires-python` as written, such as `>=3.10, <3.13`.
+    pub fn requires_python(&self) -> Option<&str> {
+        self.requires_python.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// The sets of which only one may be chosen, each item as `package[extra]`, `package:group` or `package`.
+    pub fn conflicts(&self) -> impl Iterator<Item = Vec<String>> {
+        self.conflicts
+            .iter()
+            .map(|set| set.iter().map(marker::ConflictItem::describe).collect())
+    }
+
+    /// What a package depends on in some environment: its edges without extras and groups, markers not evaluated.
+    pub fn dependencies<'a>(
+        &'a self,
+        package: &'a Package,
+    ) -> impl Iterator<Item = (&'a Dependency, &'a Package)> {
+        package
+            .dependencies
+            .iter()
+            .filter_map(|edge| Some((edge, self.packages.get(edge.target)?)))
+    }
+
+    /// The packages that some roots need on a target, or every reason why there is no answer.
+    pub fn subset(&self, roots: &Roots, target: &Target) -> Result<Subset, Vec<SubsetError>> {
+        closure::subset(self, roots, None, target)
+    }
+
+    /// The packages that some roots need, inside the selection that other roots make.
+    ///
+    /// Extras and groups of `context` stay on when markers are evaluated, and a root that `context` reaches is that
+    /// very version. So the `torch` that a kernel wheel compiles against is the one that the image ships, though
+    /// the lock has it once for each CUDA extra. Roots that `context` does not reach are looked up as in
+    /// [`Lock::subset`].
+    pub fn subset_within(
+        &self,
+        roots: &Roots,
+        context: &Roots,
+        target: &Target,
+    ) -> Result<Subset, Vec<SubsetError>> {
+        closure::subset(self, roots, Some(context), target)
+    }
+
+    /// What a package is built from: its source distribution, git commit or project folder.
+    ///
+    /// Where several versions are locked, `context` tells which one is meant. Fails for an unknown package, one
+    /// that only has wheels, and one that is locked several times when `context` does not have it.
+    pub fn sdist(&self, name: &PackageName, context: Option<&Subset>) -> Result<Origin, SubsetError> {
+        closure::origin_of(self, name, context)
+    }
+
+    /// The project in the lock's own folder.
+    fn root(&self) -> Option<(usize, &Package)> {
+        self.packages.iter().enumerate().find(|(_, package)| {
+            matches!(&package.source, Source::Editable { path } | Source::Virtual { path } if path == ".")
+        })
+    }
+}

@@ -1,6 +1,11 @@
 //! Where a package comes from, and what of it is installed.
 
 use std::fmt;
+use std::ops::Range;
+
+use super::document::Table;
+use super::parse::Reader;
+use super::url;
 
 /// The origin of a locked package (uv's `source = { ... }`).
 ///
@@ -168,4 +173,82 @@ impl File {
     pub fn sha256(&self) -> Option<&str> {
         self.hash.as_deref()?.strip_prefix("sha256:")
     }
+}
+
+/// Reads the table of a source; `None` with a fault noted when it is not one.
+pub(super) fn read_source(reader: &mut Reader, span: &Range<usize>, table: &Table<'_>) -> Option<Source> {
+    if table.get("registry").is_some() {
+        return Some(Source::Registry {
+            url: reader.url(table, "registry")?.to_owned(),
+        });
+    }
+    if table.get("git").is_some() {
+        let text = reader.url(table, "git")?;
+        let source = read_git(text);
+        if source.is_none() {
+            reader.fault(
+                span,
+                "a git source must end in `#` and the 40 hex digits of a commit",
+            );
+        }
+        return source;
+    }
+    if table.get("url").is_some() {
+        return Some(Source::Url {
+            url: reader.url(table, "url")?.to_owned(),
+            subdirectory: reader.optional(table, "subdirectory").map(str::to_owned),
+        });
+    }
+    let path = |reader: &mut Reader, key: &str| {
+        let path = reader.optional(table, key)?;
+        Some(if path.is_empty() {
+            ".".to_owned()
+        } else {
+            path.to_owned()
+        })
+    };
+    let kinds: [(&str, fn(String) -> Source); 4] = [
+        ("path", |path| Source::Path { path }),
+        ("directory", |path| Source::Directory { path }),
+        ("editable", |path| Source::Editable { path }),
+        ("virtual", |path| Source::Virtual { path }),
+    ];
+    for (key, kind) in kinds {
+        if table.get(key).is_some() {
+            return path(reader, key).map(kind);
+        }
+    }
+    reader.fault(
+        span,
+        "this source is none of `registry`, `git`, `url`, `path`, `directory`, `editable` and `virtual`",
+    );
+    None
+}
+
+/// Takes uv's git URL apart: `https://host/repo?subdirectory=x&rev=main#<commit>`.
+fn read_git(text: &str) -> Option<Source> {
+    let (base, fragment) = text.split_once('#')?;
+    let rev = fragment.to_ascii_lowercase();
+    if rev.len() != 40 || !rev.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let (repository, query) = base.split_once('?').unwrap_or((base, ""));
+    let (mut reference, mut subdirectory, mut path, mut lfs) = (None, None, None, false);
+    for (key, value) in url::query(query) {
+        match key {
+            "tag" | "branch" | "rev" => reference = Some(value),
+            "subdirectory" => subdirectory = Some(value),
+            "path" => path = Some(value),
+            "lfs" => lfs = value.eq_ignore_ascii_case("true"),
+            _ => {}
+        }
+    }
+    Some(Source::Git {
+        url: repository.to_owned(),
+        rev,
+        reference,
+        subdirectory,
+        path,
+        lfs,
+    })
 }

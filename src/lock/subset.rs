@@ -76,6 +76,17 @@ pub struct Target {
     pub glibc: (u32, u32),
 }
 
+/// What a package is built from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The normalised name.
+    pub name: PackageName,
+    /// The locked version; `None` for a project whose version is dynamic.
+    pub version: Option<String>,
+    /// A source distribution, git commit or project folder.
+    pub artifact: Artifact,
+}
+
 /// The closure of some roots: sorted by name and version, one entry for each name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Subset {

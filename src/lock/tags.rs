@@ -1,0 +1,254 @@
+//! Which wheels a target can install, and which of them is the best (PEP 425, 600, 656).
+//!
+//! The order is that of uv and pip: the interpreter's own ABI before the stable ABI before none, and within each the
+//! newest manylinux that the glibc meets first. Since each part of a tag has a rank by itself, no table of the
+//! several hundred compatible tags is needed.
+
+use super::wheel::WheelName;
+use super::{File, PythonVersion, Target};
+
+/// The tags of CPython on a Linux with glibc.
+#[derive(Debug, Clone)]
+pub(super) struct Tags {
+    python: PythonVersion,
+    machine: String,
+    glibc: (u32, u32),
+    /// The oldest glibc 2.N for which the architecture has manylinux tags; `None` when it has none at all.
+    oldest: Option<u32>,
+}
+
+/// How well a wheel fits; less is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    /// Python and ABI.
+    interface: u64,
+    platform: u64,
+}
+
+/// The part of a wheel's tags that is in the way. Ordered: a later one is nearer to a fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Misfit {
+    /// Not a wheel's file name.
+    Name,
+    Python,
+    Abi,
+    Platform,
+    /// The right platform, but for a newer glibc 2.N.
+    Glibc(u32),
+}
+
+impl Tags {
+    pub(super) fn new(target: &Target) -> Self {
+        let machine = match target.platform.machine() {
+            "386" => "i686",
+            "arm" => "armv7l",
+            other => other,
+        };
+        // Where PEP 600 and its predecessors begin: manylinux1 is glibc 2.5, manylinux2014 is 2.17, and newer
+        // architectures begin with the glibc that first had them.
+        let oldest = match machine {
+            "x86_64" | "i686" => Some(5),
+            "aarch64" | "armv7l" | "ppc64" | "ppc64le" | "s390x" => Some(17),
+            "riscv64" => Some(31),
+            "loongarch64" => Some(36),
+            _ => None,
+        };
+        Self {
+            python: target.python,
+            machine: machine.to_owned(),
+            glibc: target.glibc,
+            oldest,
+        }
+    }
+
+    /// The best tags, for a message.
+    pub(super) fn best(&self) -> Vec<String> {
+        let PythonVersion { major, minor, .. } = self.python;
+        let (x, y) = self.glibc;
+        let machine = &self.machine;
+        let platform = match self.oldest {
+            Some(_) => format!("manylinux_{x}_{y}_{machine}"),
+            None => format!("linux_{machine}"),
+        };
+        vec![
+            format!("cp{major}{minor}-cp{major}{minor}-{platform} or older"),
+            format!("cp{major}{minor}-abi3-{platform}"),
+            format!("py{major}-none-{platform}"),
+            format!("py{major}-none-any"),
+        ]
+    }
+
+    /// How well a wheel fits, or what is in the way.
+    pub(super) fn rank(&self, name: WheelName<'_>) -> Result<Rank, Misfit> {
+        let mut best = None;
+        let mut misfit = Misfit::Name;
+        for python in name.pythons() {
+            let Some(language) = self.language(python) else {
+                misfit = misfit.max(Misfit::Python);
+                continue;
+            };
+            for abi in name.abis() {
+                for platform in name.platforms() {
+                    match self.rank_one(language, abi, platform) {
+                        Ok(rank) => best = Some(best.map_or(rank, |best: Rank| best.min(rank))),
+                        Err(other) => misfit = misfit.max(other),
+                    }
+                }
+            }
+        }
+        best.ok_or(misfit)
+    }
+
+    /// The best of some wheels with its place, or the nearest misfit. Of equals the first wins, as in uv.
+    pub(super) fn choose<'a>(&self, wheels: &'a [File]) -> Result<(&'a File, WheelName<'a>), Misfit> {
+        let mut best = None;
+        let mut misfit = Misfit::Name;
+        for file in wheels {
+            let Some(name) = WheelName::parse(&file.filename) else {
+                continue;
+            };
+            match self.rank(name) {
+                Ok(rank) => {
+                    let better = best.is_none_or(|(current, _, chosen): (Rank, _, WheelName<'_>)| {
+                        rank < current || (rank == current && name.build > chosen.build)
+                    });
+                    if better {
+                        best = Some((rank, file, name));
+                    }
+                }
+                Err(other) => misfit = misfit.max(other),
+            }
+        }
+        best.map(|(_, file, name)| (file, name)).ok_or(misfit)
+    }
+
+    /// In words, what keeps the target from installing wheels with a misfit.
+    pub(super) fn explain(&self, misfit: Misfit) -> String {
+        let PythonVersion { major, minor, .. } = self.python;
+        match misfit {
+            Misfit::Name => "it has neither a wheel nor a source distribution".to_owned(),
+            Misfit::Python => {
+                format!("no wheel is for CPython {major}.{minor}, and there is no source distribution")
+            }
+            Misfit::Abi => {
+                format!("no wheel has an ABI of CPython {major}.{minor}, and there is no source distribution")
+            }
+            Misfit::Platform => {
+                format!(
+                    "no wheel is for Linux with glibc on {}, and there is no source distribution",
+                    self.machine
+                )
+            }
+            Misfit::Glibc(needed) => format!(
+                "its wheels need glibc 2.{needed} or newer where the image has {}.{}, and there is no source \
+                 distribution",
+                self.glibc.0, self.glibc.1
+            ),
+        }
+    }
+
+    fn language(&self, python: &str) -> Option<Language> {
+        let (own_major, own_minor) = (self.python.major, self.python.minor);
+        let (is_cpython, version) = match (python.strip_prefix("cp"), python.strip_prefix("py")) {
+            (Some(version), _) => (true, version),
+            (None, Some(version)) => (false, version),
+            (None, None) => return None,
+        };
+        let minor = version.strip_prefix(own_major.to_string().as_str())?;
+        if minor.is_empty() {
+            return (!is_cpython).then_some(Language::Any);
+        }
+        if !minor.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let back = u64::from(own_minor.checked_sub(minor.parse().ok()?)?);
+        if is_cpython {
+            Some(Language::CPython { back })
+        } else {
+            Some(Language::Python { back })
+        }
+    }
+
+    /// Ranks as in the module's story; gaps do not matter, only the order.
+    fn rank_one(&self, language: Language, abi: &str, platform: &str) -> Result<Rank, Misfit> {
+        let minor = u64::from(self.python.minor);
+        let any = platform == "any";
+        let interface = match (language, abi) {
+            (Language::CPython { back: 0 }, "abi3") if !any => 1,
+            (Language::CPython { back: 0 }, "none") if !any => 2,
+            // The stable ABI begins with 3.2 (PEP 384).
+            (Language::CPython { back }, "abi3") if !any && back + 2 <= minor => 2 + back,
+            (Language::Python { back: 0 }, "none") if !any => 3 + minor,
+            (Language::Any, "none") if !any => 4 + minor,
+            (Language::Python { back }, "none") if !any => 4 + minor + back,
+            (Language::CPython { back: 0 }, "none") => 5 + 2 * minor,
+            (Language::Python { back: 0 }, "none") => 6 + 2 * minor,
+            (Language::Any, "none") => 7 + 2 * minor,
+            (Language::Python { back }, "none") => 7 + 2 * minor + back,
+            (Language::CPython { back: 0 }, own) if !any && self.is_own_abi(own) => 0,
+            // The tags of a foreign ABI are no fit whatever the platform; `abi3` of a pure wheel is not one either.
+            _ => return Err(Misfit::Abi),
+        };
+        if any {
+            return Ok(Rank {
+                interface,
+                platform: 0,
+            });
+        }
+        Ok(Rank {
+            interface,
+            platform: self.platform(platform)?,
+        })
+    }
+
+    fn is_own_abi(&self, abi: &str) -> bool {
+        let own = abi
+            .strip_prefix("cp")
+            .and_then(|version| version.strip_prefix(self.python.major.to_string().as_str()));
+        own == Some(self.python.minor.to_string().as_str())
+    }
+
+    /// Newer glibc first, and after each the older alias of the same (PEP 600); plain `linux` last.
+    fn platform(&self, platform: &str) -> Result<u64, Misfit> {
+        let (minor, alias) = if let Some(rest) = self.machine_of(platform, "manylinux_2_") {
+            (rest.parse().map_err(|_| Misfit::Platform)?, 0)
+        } else if self.machine_of(platform, "manylinux2014") == Some("") {
+            (17, 1)
+        } else if self.machine_of(platform, "manylinux2010") == Some("") {
+            (12, 1)
+        } else if self.machine_of(platform, "manylinux1") == Some("") {
+            (5, 1)
+        } else if self.machine_of(platform, "linux") == Some("") {
+            return Ok(u64::MAX);
+        } else {
+            return Err(Misfit::Platform);
+        };
+        let oldest = self.oldest.ok_or(Misfit::Platform)?;
+        if self.glibc.0 != 2 || minor < oldest {
+            return Err(Misfit::Platform);
+        }
+        match self.glibc.1.checked_sub(minor) {
+            Some(back) => Ok(u64::from(back) * 2 + alias),
+            None => Err(Misfit::Glibc(minor)),
+        }
+    }
+
+    /// What stands between a prefix and this target's machine.
+    fn machine_of<'a>(&self, platform: &'a str, prefix: &str) -> Option<&'a str> {
+        let rest = platform
+            .strip_prefix(prefix)?
+            .strip_suffix(self.machine.as_str())?;
+        rest.strip_suffix('_')
+    }
+}
+
+/// A Python tag that the target can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    /// `cp312`, so many minor versions back.
+    CPython { back: u64 },
+    /// `py312`.
+    Python { back: u64 },
+    /// `py3`.
+    Any,
+}

@@ -1,0 +1,191 @@
+//! URLs as a lock writes them: file names, relative ones, and credentials that must not be in them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::diagnostic::SourceFile;
+
+/// Where a text holds credentials in URLs, anywhere in it.
+///
+/// The login name of an ssh URL (`ssh://git@host/...`) is not a secret; every other user information is taken for
+/// one, since tokens stand in either part of it.
+pub(super) fn secrets(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices("://").filter_map(|(at, separator)| {
+        let start = at + separator.len();
+        let rest = text.get(start..)?;
+        let is_end = |character: char| {
+            matches!(character, '/' | '?' | '#' | '"' | '\'' | '\\' | '<' | '>' | ',')
+                || character.is_whitespace()
+        };
+        let authority = rest.get(..rest.find(is_end).unwrap_or(rest.len()))?;
+        let user = authority.get(..authority.rfind('@')?)?;
+        let scheme = text.get(..at)?;
+        let is_login = scheme.ends_with("ssh") && !user.contains(':');
+        (!is_login && !user.is_empty()).then_some(start..start + user.len())
+    })
+}
+
+/// The same file with some ranges blotted out, at the same offsets.
+pub(super) fn redact(file: &Arc<SourceFile>, ranges: &[Range<usize>]) -> Arc<SourceFile> {
+    if ranges.is_empty() {
+        return Arc::clone(file);
+    }
+    let mut text = file.text.clone();
+    for range in ranges {
+        if text.get(range.clone()).is_some() {
+            text.replace_range(range.clone(), &"*".repeat(range.len()));
+        }
+    }
+    SourceFile::new(file.name.clone(), text)
+}
+
+/// The absolute URL, or the path relative to the lock, of a file that an index names.
+pub(super) fn resolve(index: &str, given: &str) -> (Option<String>, Option<String>) {
+    if given.contains("://") {
+        return (Some(given.to_owned()), None);
+    }
+    let Some((scheme, rest)) = index.split_once("://") else {
+        let given = given.strip_prefix("./").unwrap_or(given);
+        let is_absolute = given.starts_with('/') || index.is_empty();
+        let path = if is_absolute {
+            given.to_owned()
+        } else {
+            format!("{}/{given}", index.trim_end_matches('/'))
+        };
+        return (None, Some(path));
+    };
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if let Some(absolute) = given.strip_prefix('/') {
+        return (Some(format!("{scheme}://{host}/{absolute}")), None);
+    }
+    // Links are relative to the page of the index, whose URL counts as a folder.
+    let mut segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    for segment in given.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            _ => segments.push(segment),
+        }
+    }
+    (Some(format!("{scheme}://{host}/{}", segments.join("/"))), None)
+}
+
+/// The last segment of a URL's path, percent-decoded.
+pub(super) fn filename(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let path = url.get(..end).unwrap_or(url);
+    let path = path.trim_end_matches('/');
+    decode(path.rsplit('/').next().unwrap_or(path))
+}
+
+/// Decodes `%2B` and its like; what is no valid escape or UTF-8 stays as it is.
+pub(super) fn decode(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = (*first == b'%').then(|| after.get(..2)).flatten();
+        let escaped = digits
+            .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match escaped {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// The values of a query string, percent-decoded, in order.
+pub(super) fn query(query: &str) -> impl Iterator<Item = (&str, String)> {
+    query.split('&').filter_map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        Some((key, decode(&value.replace('+', " "))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_credentials_but_not_logins() {
+        let found =
+            |text: &str| -> Vec<String> { secrets(text).map(|range| text[range].to_owned()).collect() };
+        assert_eq!(
+            found("a = \"https://user:token@index.example/simple\""),
+            ["user:token"]
+        );
+        assert_eq!(
+            found("https://token@index.example/a https://x@y.example"),
+            ["token", "x"]
+        );
+        assert_eq!(found("ssh://git:secret@host/x"), ["git:secret"]);
+        assert_eq!(found("https://user:p@ss@host/"), ["user:p@ss"]);
+        assert_eq!(found("ssh://git@host/x git+ssh://git@host/y"), [""; 0]);
+        assert_eq!(
+            found("https://index.example/a@b https://index.example \"a@b\""),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn redacts_in_place() {
+        let file = SourceFile::new("uv.lock", "u = \"https://a:é@h/\"\nv = 1\n");
+        let ranges: Vec<_> = secrets(&file.text).collect();
+        let redacted = redact(&file, &ranges);
+        assert_eq!(redacted.text, "u = \"https://****@h/\"\nv = 1\n");
+        assert_eq!(redacted.text.len(), file.text.len());
+    }
+
+    #[test]
+    fn resolves_against_the_index() {
+        let url = |index, given| resolve(index, given).0.unwrap();
+        assert_eq!(
+            url("https://index.example/simple", "https://f.example/a.whl"),
+            "https://f.example/a.whl"
+        );
+        assert_eq!(
+            url("https://index.example/simple/", "../files/a.whl"),
+            "https://index.example/files/a.whl"
+        );
+        assert_eq!(
+            url("https://index.example/simple", "/files/a.whl"),
+            "https://index.example/files/a.whl"
+        );
+        assert_eq!(
+            url("https://index.example", "a.whl"),
+            "https://index.example/a.whl"
+        );
+        assert_eq!(
+            resolve("wheels", "a.whl"),
+            (None, Some("wheels/a.whl".to_owned()))
+        );
+        assert_eq!(
+            resolve("../wheels/", "./a.whl"),
+            (None, Some("../wheels/a.whl".to_owned()))
+        );
+    }
+
+    #[test]
+    fn file_names_are_decoded() {
+        assert_eq!(
+            filename("https://h/x/torch-2.8.0%2Bcu128-py3-none-any.whl#sha256=1"),
+            "torch-2.8.0+cu128-py3-none-any.whl"
+        );
+        assert_eq!(filename("https://h/a.whl?x=/y"), "a.whl");
+        assert_eq!(filename("https://h/%zz%"), "%zz%");
+        assert_eq!(filename("https://h/%ff"), "%ff");
+    }
+}
