@@ -19,7 +19,9 @@ fn main() -> ExitCode {
 
 /// Serves the build and ends the process from within, with nothing dropped before: see `Returned::exit`.
 fn serve(options: &Options) -> anyhow::Result<Infallible> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let client = Client::connect_stdio().await?;
         wheelbase::frontend::serve(&client, options).await?.exit()

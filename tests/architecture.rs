@@ -14,7 +14,19 @@ const RULES: &[(&str, &[&str])] = &[
     ("llb/emit", &["diagnostic", "platform", "plan", "llb"]),
     ("llb", &["diagnostic", "platform", "proto"]),
     ("gateway", &["diagnostic", "platform", "proto"]),
-    ("frontend", &["diagnostic", "platform", "proto", "spec", "lock", "plan", "llb", "gateway"]),
+    (
+        "frontend",
+        &[
+            "diagnostic",
+            "platform",
+            "proto",
+            "spec",
+            "lock",
+            "plan",
+            "llb",
+            "gateway",
+        ],
+    ),
     ("cli", &["diagnostic", "platform", "spec", "lock", "plan", "llb"]),
 ];
 
@@ -56,7 +68,10 @@ fn sources() -> Vec<(String, String)> {
             let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
             let text = fs::read_to_string(&path).unwrap();
             let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-            let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            let code: Vec<&str> = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .collect();
             (name, code.join("\n"))
         })
         .filter(|(name, _)| !name.ends_with("testing.rs"))
@@ -64,7 +79,9 @@ fn sources() -> Vec<(String, String)> {
 }
 
 fn rule(name: &str) -> Option<&'static (&'static str, &'static [&'static str])> {
-    RULES.iter().find(|(room, _)| name == *room || name.starts_with(&format!("{room}/")))
+    RULES
+        .iter()
+        .find(|(room, _)| name == *room || name.starts_with(&format!("{room}/")))
 }
 
 fn room(name: &str) -> &str {
@@ -73,10 +90,23 @@ fn room(name: &str) -> &str {
 
 #[test]
 fn imports_go_one_way() {
-    let rooms = ["cli", "diagnostic", "frontend", "gateway", "llb", "lock", "plan", "platform", "proto", "spec"];
+    let rooms = [
+        "cli",
+        "diagnostic",
+        "frontend",
+        "gateway",
+        "llb",
+        "lock",
+        "plan",
+        "platform",
+        "proto",
+        "spec",
+    ];
     let mut wrong = Vec::new();
     for (name, code) in sources() {
-        let Some((rule, allowed)) = rule(&name) else { continue };
+        let Some((rule, allowed)) = rule(&name) else {
+            continue;
+        };
         for other in rooms {
             let own = other == room(&name) && !rule.contains('/');
             if code.contains(&format!("crate::{other}")) && !own && !allowed.contains(&other) {
@@ -103,6 +133,9 @@ fn powers_stay_where_they_belong() {
 #[test]
 fn the_rules_cover_every_room() {
     for (name, _) in sources() {
-        assert!(rule(&name).is_some() || ["lib.rs", "main.rs"].contains(&name.as_str()), "src/{name} has no rule");
+        assert!(
+            rule(&name).is_some() || ["lib.rs", "main.rs"].contains(&name.as_str()),
+            "src/{name} has no rule"
+        );
     }
 }

@@ -48,8 +48,10 @@ impl Build {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
         let arguments = self.arguments(!self.load || driver_is_docker());
         if self.print {
-            let words: Vec<String> =
-                arguments.iter().map(|word| quote(&word.to_string_lossy())).collect();
+            let words: Vec<String> = arguments
+                .iter()
+                .map(|word| quote(&word.to_string_lossy()))
+                .collect();
             super::print(format!("docker {}\n", words.join(" ")).as_bytes())?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -58,7 +60,10 @@ impl Build {
             .status()
             .context("failed to run `docker`; `wheelbase build` needs Docker with buildx")?;
         // Docker's own exit status, so that scripts see what they would see without us.
-        Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+        Ok(status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .map_or(ExitCode::FAILURE, ExitCode::from))
     }
 
     /// `driver_is_docker`: the builder is Docker's own, whose image store is reached with `type=image`; from any other
@@ -80,7 +85,11 @@ impl Build {
             flag("--platform", platform);
         }
         if self.push || self.load {
-            let kind = if self.load && !driver_is_docker { "docker" } else { "image" };
+            let kind = if self.load && !driver_is_docker {
+                "docker"
+            } else {
+                "image"
+            };
             let mut output = format!("type={kind},compression={}", self.compression);
             if self.compression == "zstd" {
                 output.push_str(",compression-level=1");
@@ -104,12 +113,15 @@ impl Build {
 
 /// Whether the current builder is Docker's own.
 fn driver_is_docker() -> bool {
-    Command::new("docker").args(["buildx", "inspect"]).output().is_ok_and(|output| {
-        String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .filter_map(|line| line.strip_prefix("Driver:"))
-            .any(|driver| driver.trim() == "docker")
-    })
+    Command::new("docker")
+        .args(["buildx", "inspect"])
+        .output()
+        .is_ok_and(|output| {
+            String::from_utf8_lossy(&output.stdout)
+                .lines()
+                .filter_map(|line| line.strip_prefix("Driver:"))
+                .any(|driver| driver.trim() == "docker")
+        })
 }
 
 /// A word as a POSIX shell reads it back.
@@ -134,18 +146,28 @@ mod tests {
         }
         let line = <Line as clap::Parser>::parse_from(["build"].iter().chain(arguments));
         let words = line.build.arguments(driver_is_docker);
-        words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
     fn flags_for_buildx() {
         assert_eq!(
-            words(&["serve", "-f", "a/wheelbase.toml", "-t", "app:1", "--load"], true),
+            words(
+                &["serve", "-f", "a/wheelbase.toml", "-t", "app:1", "--load"],
+                true
+            ),
             "buildx build --file a/wheelbase.toml --target serve --tag app:1 \
              --output type=image,compression=zstd,compression-level=1 a"
         );
         assert_eq!(
-            words(&["--push", "--compression", "gzip", "--", "--progress", "plain"], false),
+            words(
+                &["--push", "--compression", "gzip", "--", "--progress", "plain"],
+                false
+            ),
             "buildx build --file wheelbase.toml --output type=image,compression=gzip,push=true --progress plain ."
         );
         assert!(words(&["--load"], false).contains("type=docker"));

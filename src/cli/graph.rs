@@ -32,7 +32,13 @@ impl Node<'_> {
         match self {
             Node::Stage(id) => format!("s{}", position(plan, *id)),
             Node::Image(name) => {
-                format!("i{}", plan.images.keys().position(|image| image == name).unwrap_or_default())
+                format!(
+                    "i{}",
+                    plan.images
+                        .keys()
+                        .position(|image| image == name)
+                        .unwrap_or_default()
+                )
             }
         }
     }
@@ -45,10 +51,15 @@ fn position(plan: &Plan, id: StageId) -> usize {
 /// Graphviz.
 pub(super) fn dot(plan: &Plan) -> String {
     let quote = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
-    let mut out = String::from("digraph wheelbase {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
+    let mut out =
+        String::from("digraph wheelbase {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
     for (index, (_, stage)) in plan.iter().enumerate() {
         let (name, kind) = (quote(&stage.name), kind(&stage.work));
-        let _ = writeln!(out, "  s{index} [label=\"{name}\\n{kind} {}\"];", stage.key.short());
+        let _ = writeln!(
+            out,
+            "  s{index} [label=\"{name}\\n{kind} {}\"];",
+            stage.key.short()
+        );
     }
     for (index, name) in plan.images.keys().enumerate() {
         let _ = writeln!(out, "  i{index} [label=\"image {}\", style=bold];", quote(name));
@@ -65,7 +76,12 @@ pub(super) fn mermaid(plan: &Plan) -> String {
     let quote = |text: &str| text.replace('"', "#quot;");
     let mut out = String::from("flowchart LR\n");
     for (index, (_, stage)) in plan.iter().enumerate() {
-        let _ = writeln!(out, "  s{index}[\"{}<br/>{}\"]", quote(&stage.name), kind(&stage.work));
+        let _ = writeln!(
+            out,
+            "  s{index}[\"{}<br/>{}\"]",
+            quote(&stage.name),
+            kind(&stage.work)
+        );
     }
     for (index, name) in plan.images.keys().enumerate() {
         let _ = writeln!(out, "  i{index}([\"image {}\"])", quote(name));

@@ -57,7 +57,10 @@ impl Loaded {
             }
         }
         let mut projects = BTreeMap::new();
-        let paths = lock.as_ref().map(|lock| plan::project_paths(&spec, lock)).unwrap_or_default();
+        let paths = lock
+            .as_ref()
+            .map(|lock| plan::project_paths(&spec, lock))
+            .unwrap_or_default();
         for path in paths {
             if let Some(source) = read(&context, &format!("{path}/pyproject.toml"))? {
                 match Project::parse(&source) {
@@ -72,7 +75,14 @@ impl Loaded {
             [] => spec.images.keys().cloned().collect(),
             images => images.iter().cloned().collect(),
         };
-        Ok(Ok(Self { warnings, spec, lock, projects, platform: platform.clone(), images }))
+        Ok(Ok(Self {
+            warnings,
+            spec,
+            lock,
+            projects,
+            platform: platform.clone(),
+            images,
+        }))
     }
 
     /// Plans the images that were asked for. Nothing is asked of a registry: tiers stay unresolved.
@@ -88,7 +98,7 @@ impl Loaded {
     }
 
     /// The LLB of the one image that was asked for, as `buildctl build` reads it.
-    pub(super) fn definition(&self, plan: &Plan) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    pub(super) fn definition(plan: &Plan) -> Result<Vec<u8>, Vec<Diagnostic>> {
         let names: Vec<&str> = plan.images.keys().map(String::as_str).collect();
         let [image] = names.as_slice() else {
             return Err(vec![

@@ -128,14 +128,18 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(input) => with_loaded(&input, |loaded| {
             let plan = loaded.plan()?;
             let (stages, images) = (plan.stages.len(), plan.images.len());
-            Ok(format!("{}: {images} images, {stages} stages, no errors\n", input.file.display()).into_bytes())
+            Ok(format!(
+                "{}: {images} images, {stages} stages, no errors\n",
+                input.file.display()
+            )
+            .into_bytes())
         }),
         Command::Plan { input, format } => with_loaded(&input, |loaded| {
             let plan = loaded.plan()?;
             match format {
                 PlanFormat::Text => Ok(show::text(&plan).into_bytes()),
                 PlanFormat::Json => Ok(show::json(&plan).into_bytes()),
-                PlanFormat::Llb => loaded.definition(&plan),
+                PlanFormat::Llb => Loaded::definition(&plan),
             }
         }),
         Command::Graph { input, format } => with_loaded(&input, |loaded| {
@@ -148,7 +152,7 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
         }),
         Command::Build(build) => build.run(),
         Command::Schema => {
-            print(String::new().as_bytes())?;
+            print(crate::spec::schema::json().as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Completions { shell } => {
@@ -165,8 +169,13 @@ fn with_loaded(
     input: &Input,
     show: impl FnOnce(&Loaded) -> Result<Vec<u8>, Vec<Diagnostic>>,
 ) -> anyhow::Result<ExitCode> {
-    let loaded = Loaded::read(&input.file, input.context.as_deref(), &input.images, &input.platform)
-        .with_context(|| format!("failed to read {}", input.file.display()))?;
+    let loaded = Loaded::read(
+        &input.file,
+        input.context.as_deref(),
+        &input.images,
+        &input.platform,
+    )
+    .with_context(|| format!("failed to read {}", input.file.display()))?;
     let shown = loaded.and_then(|loaded| {
         report(&loaded.warnings);
         show(&loaded)
@@ -190,7 +199,7 @@ fn print(bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Draws diagnostics on standard error, in colour on a terminal unless NO_COLOR says otherwise.
+/// Draws diagnostics on standard error, in colour on a terminal unless `NO_COLOR` says otherwise.
 fn report(diagnostics: &[Diagnostic]) {
     let mut err = std::io::stderr().lock();
     let colour = err.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

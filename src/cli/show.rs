@@ -14,7 +14,13 @@ pub(super) fn text(plan: &Plan) -> String {
         let _ = writeln!(out, "\nimage {name}");
         for id in std::iter::once(image.root.base).chain(image.root.trees.iter().copied()) {
             let stage = plan.stage(id);
-            let _ = writeln!(out, "  {}  {:<28} {}", stage.key.short(), stage.name, summary(stage));
+            let _ = writeln!(
+                out,
+                "  {}  {:<28} {}",
+                stage.key.short(),
+                stage.name,
+                summary(stage)
+            );
         }
         for forbidden in &image.forbid {
             let _ = writeln!(out, "  must not hold {}", forbidden.pattern);
@@ -46,8 +52,11 @@ fn summary(stage: &Stage) -> String {
             None => format!("{} (not resolved)", image.reference),
         },
         Work::Install(install) => {
-            let packages: Vec<String> =
-                install.packages.iter().map(|package| format!("{} {}", package.name, package.version)).collect();
+            let packages: Vec<String> = install
+                .packages
+                .iter()
+                .map(|package| format!("{} {}", package.name, package.version))
+                .collect();
             let known: u64 = install.packages.iter().filter_map(|package| package.size).sum();
             let from = match &install.from {
                 From::Files => "",
@@ -78,7 +87,11 @@ fn short(value: &str) -> String {
         .split(' ')
         .map(|word| {
             let digits = word.strip_prefix("sha256:").unwrap_or(word);
-            if digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) { &digits[..12] } else { word }
+            if digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                &digits[..12]
+            } else {
+                word
+            }
         })
         .collect::<Vec<_>>()
         .join(" ")
@@ -88,8 +101,11 @@ fn short(value: &str) -> String {
 /// and `images` with their layers and configs.
 pub(super) fn json(plan: &Plan) -> String {
     let stages: Vec<Value> = plan.iter().map(|(_, stage)| json_stage(plan, stage)).collect();
-    let images: serde_json::Map<String, Value> =
-        plan.images.iter().map(|(name, image)| (name.clone(), json_image(plan, image))).collect();
+    let images: serde_json::Map<String, Value> = plan
+        .images
+        .iter()
+        .map(|(name, image)| (name.clone(), json_image(plan, image)))
+        .collect();
     let value = json!({
         "name": plan.name,
         "platform": plan.platform.to_string(),
@@ -102,8 +118,12 @@ pub(super) fn json(plan: &Plan) -> String {
 }
 
 fn json_stage(plan: &Plan, stage: &Stage) -> Value {
-    let on: Vec<&str> =
-        stage.work.stands_on(plan.uv).into_iter().map(|id| plan.stage(id).name.as_str()).collect();
+    let on: Vec<&str> = stage
+        .work
+        .stands_on(plan.uv)
+        .into_iter()
+        .map(|id| plan.stage(id).name.as_str())
+        .collect();
     let location = stage.location.as_ref().map(|location| {
         let (line, character) = location.file.position(location.range.start);
         json!({ "file": location.file.name, "line": line, "column": character + 1 })
@@ -119,7 +139,11 @@ fn json_stage(plan: &Plan, stage: &Stage) -> Value {
 }
 
 fn json_image(plan: &Plan, image: &ImagePlan) -> Value {
-    let names = |ids: &[StageId]| ids.iter().map(|id| plan.stage(*id).name.clone()).collect::<Vec<_>>();
+    let names = |ids: &[StageId]| {
+        ids.iter()
+            .map(|id| plan.stage(*id).name.clone())
+            .collect::<Vec<_>>()
+    };
     json!({
         "base": plan.stage(image.root.base).name,
         "layers": names(&image.root.trees),

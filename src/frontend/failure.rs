@@ -68,7 +68,11 @@ pub(super) fn check_capabilities(client: &Client, emitted: &Emitted) -> Result<(
             }
         }
     }
-    if missing.is_empty() { Ok(()) } else { Err(missing.into()) }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(missing.into())
+    }
 }
 
 /// A daemon that cannot filter copies would put files into a wheel's key and source that the spec leaves out.
@@ -79,11 +83,14 @@ pub(super) fn check_patterns(plan: &Plan, surroundings: &Surroundings) -> Result
     let errors: Vec<Diagnostic> = plan
         .iter()
         .filter_map(|(_, stage)| match &stage.work {
-            Work::Compile(Compile { name, source: Source::Context { include, .. }, .. })
-                if !include.is_empty() =>
-            {
-                let error = Diagnostic::error(format!("`include` of wheel `{name}` needs BuildKit 0.9 or later"))
-                    .help("leave `include` out, or update Docker to 23.0 or later");
+            Work::Compile(Compile {
+                name,
+                source: Source::Context { include, .. },
+                ..
+            }) if !include.is_empty() => {
+                let error =
+                    Diagnostic::error(format!("`include` of wheel `{name}` needs BuildKit 0.9 or later"))
+                        .help("leave `include` out, or update Docker to 23.0 or later");
                 Some(match &stage.location {
                     Some(location) => error.at(location.clone(), "declared here"),
                     None => error,
@@ -92,5 +99,9 @@ pub(super) fn check_patterns(plan: &Plan, surroundings: &Surroundings) -> Result
             _ => None,
         })
         .collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors.into()) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors.into())
+    }
 }

@@ -31,7 +31,11 @@ fn clean(pattern: &str) -> String {
             part => parts.push(part),
         }
     }
-    if parts.is_empty() && !pattern.is_empty() { ".".to_owned() } else { parts.join("/") }
+    if parts.is_empty() && !pattern.is_empty() {
+        ".".to_owned()
+    } else {
+        parts.join("/")
+    }
 }
 
 #[cfg(test)]

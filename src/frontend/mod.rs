@@ -40,7 +40,11 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     if let Some(request) = options.request_id() {
         return subrequest::answer(request);
     }
-    if let Some(cap) = options.frontend_caps().into_iter().find(|cap| !subrequest::CAPS.contains(cap)) {
+    if let Some(cap) = options
+        .frontend_caps()
+        .into_iter()
+        .find(|cap| !subrequest::CAPS.contains(cap))
+    {
         return Err(gateway::unsupported_frontend_cap(cap).into());
     }
     let read = read::read(client, options).await?;
@@ -64,15 +68,24 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
         last => BuildResult::images(images.into_iter().chain(last).collect()),
     };
     for (platform, compact) in plans {
-        let suffix = if several { format!("/{platform}") } else { String::new() };
-        result.metadata.insert(format!("frontend.{}{suffix}", plan::LABEL), compact);
+        let suffix = if several {
+            format!("/{platform}")
+        } else {
+            String::new()
+        };
+        result
+            .metadata
+            .insert(format!("frontend.{}{suffix}", plan::LABEL), compact);
     }
     Ok(result)
 }
 
 /// The platform of the daemon's first worker, as every frontend takes it when none is asked for.
 fn default_platform(client: &Client) -> Platform {
-    let first = client.workers().first().and_then(|worker| worker.platforms.first());
+    let first = client
+        .workers()
+        .first()
+        .and_then(|worker| worker.platforms.first());
     first.cloned().unwrap_or_else(Platform::linux_amd64)
 }
 
@@ -104,8 +117,18 @@ async fn build(
     check_forbidden(client, options, &plan, image, &emitted).await?;
     let reference = solve(client, options, emitted.graph.definition(emitted.image)).await?;
     let config = config(&plan, image, options);
-    let compact = plan::compact(&plan, image).unwrap_or_default().to_string().into_bytes();
-    Ok((PlatformImage { platform: platform.clone(), reference, config }, compact))
+    let compact = plan::compact(&plan, image)
+        .unwrap_or_default()
+        .to_string()
+        .into_bytes();
+    Ok((
+        PlatformImage {
+            platform: platform.clone(),
+            reference,
+            config,
+        },
+        compact,
+    ))
 }
 
 async fn solve(
@@ -113,7 +136,10 @@ async fn solve(
     options: &Options,
     definition: pb::Definition,
 ) -> Result<Option<Reference>, Failure> {
-    let solve = Solve { cache_imports: options.cache_imports()?, ..Solve::definition(definition) };
+    let solve = Solve {
+        cache_imports: options.cache_imports()?,
+        ..Solve::definition(definition)
+    };
     let result = client.solve(solve).await?;
     Ok(result.single()?.cloned())
 }
@@ -127,11 +153,13 @@ fn choose(spec: &Spec, target: Option<&str>) -> Result<String, Diagnostic> {
         (None, None, [only]) => only,
         (None, None, []) => return Err(Diagnostic::error(format!("{} has no images", spec.file.name))),
         (None, None, _) => {
-            return Err(Diagnostic::error(format!("{} has {} images", spec.file.name, names.len())).help(format!(
-                "name one with --target ({}), or write default = \"{}\" at the top of the file",
-                names.join(", "),
-                names[0]
-            )));
+            return Err(
+                Diagnostic::error(format!("{} has {} images", spec.file.name, names.len())).help(format!(
+                    "name one with --target ({}), or write default = \"{}\" at the top of the file",
+                    names.join(", "),
+                    names[0]
+                )),
+            );
         }
     };
     if spec.images.contains_key(wanted) {
@@ -174,15 +202,24 @@ async fn check_forbidden(
     emitted: &Emitted,
 ) -> Result<(), Failure> {
     let Some(lists) = emitted.lists else { return Ok(()) };
-    let Some(reference) = solve(client, options, emitted.graph.definition(lists)).await? else { return Ok(()) };
+    let Some(reference) = solve(client, options, emitted.graph.definition(lists)).await? else {
+        return Ok(());
+    };
     let image_plan = &plan.images[image];
     let mut tree = forbid::Tree::default();
     for index in 0..image_plan.lists.len() {
-        let Some(bytes) = client.read_file(&reference, &format!("/{index}")).await? else { continue };
-        tree.lay(&String::from_utf8_lossy(&bytes)).map_err(|error| Diagnostic::error(error.to_string()))?;
+        let Some(bytes) = client.read_file(&reference, &format!("/{index}")).await? else {
+            continue;
+        };
+        tree.lay(&String::from_utf8_lossy(&bytes))
+            .map_err(|error| Diagnostic::error(error.to_string()))?;
     }
     let errors = forbid::check(image, &tree, &image_plan.forbid);
-    if errors.is_empty() { Ok(()) } else { Err(errors.into()) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors.into())
+    }
 }
 
 /// The image config, with the client's labels laid over the spec's.

@@ -36,7 +36,10 @@ impl Read {
     /// fail.
     pub(super) async fn warn(&self, client: &Client) {
         for warning in &self.warnings {
-            client.warn(Warning::from_diagnostic(warning, &self.vertex)).await.ok();
+            client
+                .warn(Warning::from_diagnostic(warning, &self.vertex))
+                .await
+                .ok();
         }
     }
 }
@@ -45,7 +48,10 @@ impl Read {
 pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Failure> {
     if let Some(url) = options.context() {
         return Err(Diagnostic::error("the build context is not a local folder")
-            .help(format!("clone or unpack it first and build from there; the context was {}", without_query(url)))
+            .help(format!(
+                "clone or unpack it first and build from there; the context was {}",
+                without_query(url)
+            ))
             .into());
     }
     let filename = options.filename().unwrap_or(DEFAULT_FILENAME);
@@ -70,7 +76,9 @@ pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Fai
         Some(own) => Some(own),
         None => context.text(client, ".dockerignore").await?,
     };
-    let ignore = ignore_file.map(|file| ignore::patterns(&file.text)).unwrap_or_default();
+    let ignore = ignore_file
+        .map(|file| ignore::patterns(&file.text))
+        .unwrap_or_default();
 
     let mut lock = None;
     if let Some(source) = context.text(client, &lock_path).await? {
@@ -82,7 +90,15 @@ pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Fai
         Some(lock) => projects(client, options, plan::project_paths(&spec, lock)).await?,
         None => BTreeMap::new(),
     };
-    Ok(Read { spec, lock, projects, ignore, origin: build_file.definition, warnings, vertex: build_file.vertex })
+    Ok(Read {
+        spec,
+        lock,
+        projects,
+        ignore,
+        origin: build_file.definition,
+        warnings,
+        vertex: build_file.vertex,
+    })
 }
 
 async fn projects(
@@ -94,9 +110,19 @@ async fn projects(
     if paths.is_empty() {
         return Ok(projects);
     }
-    let files: Vec<String> = paths.iter().map(|path| format!("{path}/pyproject.toml")).collect();
+    let files: Vec<String> = paths
+        .iter()
+        .map(|path| format!("{path}/pyproject.toml"))
+        .collect();
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
-    let folder = Folder::open(client, options, "context", &names, "[internal] load pyproject.toml files").await?;
+    let folder = Folder::open(
+        client,
+        options,
+        "context",
+        &names,
+        "[internal] load pyproject.toml files",
+    )
+    .await?;
     for (path, file) in paths.into_iter().zip(&files) {
         if let Some(source) = folder.text(client, file).await? {
             projects.insert(path, Project::parse(&source)?);
@@ -132,12 +158,20 @@ impl Folder {
         let definition = graph.definition(output);
         let result = client.solve(Solve::definition(definition.clone())).await?;
         let reference = result.single()?.cloned();
-        Ok(Self { reference, definition, vertex: graph.digest(output).to_owned() })
+        Ok(Self {
+            reference,
+            definition,
+            vertex: graph.digest(output).to_owned(),
+        })
     }
 
     async fn text(&self, client: &Client, path: &str) -> Result<Option<Arc<SourceFile>>, Failure> {
-        let Some(reference) = &self.reference else { return Ok(None) };
-        let Some(bytes) = client.read_file(reference, path).await? else { return Ok(None) };
+        let Some(reference) = &self.reference else {
+            return Ok(None);
+        };
+        let Some(bytes) = client.read_file(reference, path).await? else {
+            return Ok(None);
+        };
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(SourceFile::new(path, text))),
             Err(error) => {
@@ -167,7 +201,10 @@ mod tests {
 
     #[test]
     fn a_url_is_shown_without_secrets() {
-        assert_eq!(without_query("https://user:token@git.example/a.git?x=secret#main"), "https://git.example/a.git");
+        assert_eq!(
+            without_query("https://user:token@git.example/a.git?x=secret#main"),
+            "https://git.example/a.git"
+        );
         assert_eq!(without_query("git@git.example:a.git"), "git@git.example:a.git");
     }
 }

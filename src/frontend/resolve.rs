@@ -27,7 +27,9 @@ pub(super) async fn images(
         let (client, platform) = (client.clone(), platform.clone());
         questions.spawn(async move {
             let name = format!("[internal] load metadata for {reference}");
-            let answer = client.resolve_image(&reference, Some(&platform), mode, &name).await;
+            let answer = client
+                .resolve_image(&reference, Some(&platform), mode, &name)
+                .await;
             (reference, answer)
         });
     }
@@ -39,11 +41,18 @@ pub(super) async fn images(
         match answer {
             Ok(image) => {
                 let config = serde_json::from_slice(&image.config).unwrap_or_default();
-                resolved.insert(reference, Resolved { digest: image.digest, config });
+                resolved.insert(
+                    reference,
+                    Resolved {
+                        digest: image.digest,
+                        config,
+                    },
+                );
             }
             Err(error) => {
-                let mut finding = Diagnostic::error(format!("{reference} cannot be resolved: {error}"))
-                    .help("see that the tag exists, and that the builder can reach and may read the registry");
+                let mut finding = Diagnostic::error(format!("{reference} cannot be resolved: {error}")).help(
+                    "see that the tag exists, and that the builder can reach and may read the registry",
+                );
                 if let Some(location) = references.get(&reference) {
                     finding = finding.at(location.clone(), "this image is needed");
                 }
@@ -51,5 +60,9 @@ pub(super) async fn images(
             }
         }
     }
-    if errors.is_empty() { Ok(resolved) } else { Err(errors.into()) }
+    if errors.is_empty() {
+        Ok(resolved)
+    } else {
+        Err(errors.into())
+    }
 }

@@ -29,6 +29,7 @@ fn describe() -> BuildResult {
         "description": description,
         "metadata": metadata,
     }]);
-    let text = format!("NAME                 VERSION DESCRIPTION\nsubrequests.describe 1.0.0   {description}\n");
+    let text =
+        format!("NAME                 VERSION DESCRIPTION\nsubrequests.describe 1.0.0   {description}\n");
     BuildResult::answer(list.to_string().into_bytes(), text, "1.0.0", None)
 }

@@ -21,7 +21,7 @@ use crate::diagnostic::{Diagnostic, Location, SourceFile};
 /// The only format that exists (uv's `VERSION`).
 const VERSION: i64 = 1;
 /// The newest revision of it whose meaning is known here (uv's `REVISION`).
-const REVISION: i64 = 3;
+const REVISION: i64 = 5;
 
 /// A requirement that belongs to the lock as a whole.
 #[derive(Debug, Clone)]

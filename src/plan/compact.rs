@@ -17,8 +17,11 @@ pub fn compact(plan: &Plan, image: &str) -> Option<Value> {
     let stages: Vec<Value> = used(plan, image_plan)
         .into_iter()
         .map(|stage| {
-            let inputs: Vec<Value> =
-                stage.inputs.iter().map(|input| json!([input.name, shorten(&input.value)])).collect();
+            let inputs: Vec<Value> = stage
+                .inputs
+                .iter()
+                .map(|input| json!([input.name, shorten(&input.value)]))
+                .collect();
             json!({ "name": stage.name, "key": stage.key.short(), "inputs": inputs })
         })
         .collect();
@@ -35,7 +38,9 @@ pub fn compact(plan: &Plan, image: &str) -> Option<Value> {
 pub(super) fn label(plan: &mut Plan) {
     let names: Vec<String> = plan.images.keys().cloned().collect();
     for name in names {
-        let Some(text) = compact(plan, &name).map(|value| value.to_string()) else { continue };
+        let Some(text) = compact(plan, &name).map(|value| value.to_string()) else {
+            continue;
+        };
         if let Some(image) = plan.images.get_mut(&name) {
             image.config["config"]["Labels"][LABEL] = Value::String(text);
         }
@@ -45,14 +50,27 @@ pub(super) fn label(plan: &mut Plan) {
 /// The stages that an image stands on, in the plan's order.
 fn used<'a>(plan: &'a Plan, image: &ImagePlan) -> Vec<&'a super::model::Stage> {
     let mut wanted = vec![false; plan.stages.len()];
-    let mut open: Vec<usize> =
-        std::iter::once(image.root.base).chain(image.root.trees.iter().copied()).map(|id| id.0).collect();
+    let mut open: Vec<usize> = std::iter::once(image.root.base)
+        .chain(image.root.trees.iter().copied())
+        .map(|id| id.0)
+        .collect();
     while let Some(index) = open.pop() {
         if !std::mem::replace(&mut wanted[index], true) {
-            open.extend(plan.stages[index].work.stands_on(plan.uv).into_iter().map(|id| id.0));
+            open.extend(
+                plan.stages[index]
+                    .work
+                    .stands_on(plan.uv)
+                    .into_iter()
+                    .map(|id| id.0),
+            );
         }
     }
-    plan.stages.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(stage, _)| stage).collect()
+    plan.stages
+        .iter()
+        .zip(wanted)
+        .filter(|(_, wanted)| *wanted)
+        .map(|(stage, _)| stage)
+        .collect()
 }
 
 /// Digests are long and there are many of them; sixteen digits tell two apart.

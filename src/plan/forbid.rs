@@ -32,7 +32,11 @@ pub struct ListError {
 
 impl std::fmt::Display for ListError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {} of a step's file list is not [path] or [path, target]", self.line)
+        write!(
+            f,
+            "line {} of a step's file list is not [path] or [path, target]",
+            self.line
+        )
     }
 }
 
@@ -77,18 +81,30 @@ impl Tree {
         let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
         let literal = parts.iter().take_while(|part| !part.contains(['*', '?'])).count();
         if pattern.starts_with('/') && literal > 0 {
-            let Some(start) = self.resolve(&parts[..literal]) else { return Vec::new() };
+            let Some(start) = self.resolve(&parts[..literal]) else {
+                return Vec::new();
+            };
             if literal == parts.len() {
                 return vec![start];
             }
             let below = format!("{start}/");
-            return self.all().filter(|path| {
-                path.strip_prefix(&below).is_some_and(|rest| glob(&parts[literal..], rest))
-            }).collect();
+            return self
+                .all()
+                .filter(|path| {
+                    path.strip_prefix(&below)
+                        .is_some_and(|rest| glob(&parts[literal..], rest))
+                })
+                .collect();
         }
         let anywhere: Vec<&str> = std::iter::once("**").chain(parts.iter().copied()).collect();
-        let parts = if pattern.starts_with('/') { &parts } else { &anywhere };
-        self.all().filter(|path| glob(parts, path.trim_start_matches('/'))).collect()
+        let parts = if pattern.starts_with('/') {
+            &parts
+        } else {
+            &anywhere
+        };
+        self.all()
+            .filter(|path| glob(parts, path.trim_start_matches('/')))
+            .collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &str> {
@@ -118,7 +134,11 @@ impl Tree {
                     if links > MAX_LINKS {
                         return None;
                     }
-                    at.truncate(if target.starts_with('/') { 0 } else { at.rfind('/').unwrap_or(0) });
+                    at.truncate(if target.starts_with('/') {
+                        0
+                    } else {
+                        at.rfind('/').unwrap_or(0)
+                    });
                     left.extend(target.rsplit('/').map(str::to_owned));
                 }
                 Some(_) if left.is_empty() => {}
@@ -141,7 +161,10 @@ fn glob(pattern: &[&str], path: &str) -> bool {
         match (pattern.split_first(), path.split_first()) {
             (None, None) => true,
             (Some((&"**", rest)), _) => {
-                components(rest, path) || path.split_first().is_some_and(|(_, below)| components(pattern, below))
+                components(rest, path)
+                    || path
+                        .split_first()
+                        .is_some_and(|(_, below)| components(pattern, below))
             }
             (Some((name, rest)), Some((first, below))) => self::name(name, first) && components(rest, below),
             (None, Some(_)) | (Some(_), None) => false,
@@ -190,7 +213,9 @@ pub fn check(image: &str, tree: &Tree, forbid: &[Forbidden]) -> Vec<Diagnostic> 
             Some(
                 Diagnostic::error(format!("image `{image}` holds `{first}`, which it must not"))
                     .at(forbidden.location.clone(), "forbidden here")
-                    .help(format!("found: {help}; choose a smaller tier, or leave out what brings it")),
+                    .help(format!(
+                        "found: {help}; choose a smaller tier, or leave out what brings it"
+                    )),
             )
         })
         .collect()
@@ -221,7 +246,10 @@ mod tests {
             ("/etc/alternatives/cuda", Some("../../usr/local/cuda-12.8")),
             ("/usr/local/cuda-12.8/bin/nvcc", None),
             ("/usr/local/cuda-12.8/include/cuda.h", None),
-            ("/opt/venv/lib/python3.12/site-packages/nvidia/cuda_nvcc/bin/ptxas", None),
+            (
+                "/opt/venv/lib/python3.12/site-packages/nvidia/cuda_nvcc/bin/ptxas",
+                None,
+            ),
             ("/loop", Some("/loop")),
         ])
     }
@@ -229,8 +257,14 @@ mod tests {
     #[test]
     fn follows_links_like_the_kernel() {
         let tree = cuda();
-        assert_eq!(tree.matches("/usr/local/cuda/include"), ["/usr/local/cuda-12.8/include"]);
-        assert_eq!(tree.matches("/usr/local/cuda/bin/*"), ["/usr/local/cuda-12.8/bin/nvcc"]);
+        assert_eq!(
+            tree.matches("/usr/local/cuda/include"),
+            ["/usr/local/cuda-12.8/include"]
+        );
+        assert_eq!(
+            tree.matches("/usr/local/cuda/bin/*"),
+            ["/usr/local/cuda-12.8/bin/nvcc"]
+        );
         assert!(tree.matches("/usr/local/cuda/lib64").is_empty());
         assert!(tree.matches("/loop/x").is_empty());
         assert_eq!(tree.matches("/usr/local/cuda"), ["/usr/local/cuda"]);
@@ -243,7 +277,10 @@ mod tests {
         assert_eq!(tree.matches("nvcc"), ["/usr/local/cuda-12.8/bin/nvcc"]);
         assert_eq!(tree.matches("**/bin/ptx??").len(), 1);
         assert!(tree.matches("/bin/nvcc").is_empty());
-        assert_eq!(tree.matches("/**/cuda.h"), ["/usr/local/cuda-12.8/include/cuda.h"]);
+        assert_eq!(
+            tree.matches("/**/cuda.h"),
+            ["/usr/local/cuda-12.8/include/cuda.h"]
+        );
     }
 
     #[test]
@@ -257,11 +294,17 @@ mod tests {
     #[test]
     fn the_error_names_place_and_path() {
         let file = SourceFile::new("wheelbase.toml", "paths = [\"**/bin/nvcc\"]");
-        let forbid =
-            [Forbidden { pattern: "**/bin/nvcc".into(), location: Location::new(&file, 9..22) }];
+        let forbid = [Forbidden {
+            pattern: "**/bin/nvcc".into(),
+            location: Location::new(&file, 9..22),
+        }];
         let errors = check("serve", &cuda(), &forbid);
         assert_eq!(errors.len(), 1);
-        assert!(errors[0].one_line().starts_with("wheelbase.toml:1:10: image `serve` holds"));
+        assert!(
+            errors[0]
+                .one_line()
+                .starts_with("wheelbase.toml:1:10: image `serve` holds")
+        );
     }
 
     proptest! {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::key::{Input, sha256};
-use super::packages;
 use super::model::{CopyTree, Forbidden, ImagePlan, Root, StageId, Work};
+use super::packages;
 use super::planner::{Planner, SystemRequest};
 use super::{steps, wheel};
 use crate::spec::Image;
@@ -21,13 +21,21 @@ impl Planner<'_> {
         let location = self.spec.locate(&image.name);
 
         // A compiled wheel that the lock knows brings the dependencies that the lock gives it.
-        let known = image.packages.iter().filter(|package| self.check_known(package)).count();
+        let known = image
+            .packages
+            .iter()
+            .filter(|package| self.check_known(package))
+            .count();
         if known < image.packages.len() {
             return None;
         }
         let mut requirements = image.packages.clone();
         requirements.extend(
-            image.wheels.iter().filter(|wheel| self.in_lock(wheel.get_ref())).map(packages::as_requirement),
+            image
+                .wheels
+                .iter()
+                .filter(|wheel| self.in_lock(wheel.get_ref()))
+                .map(packages::as_requirement),
         );
         let context = packages::roots(
             &requirements,
@@ -36,7 +44,9 @@ impl Planner<'_> {
         );
         let words = self.words(&requirements, &[&image.extras, &image.groups]);
         let mut sorted = self.sorted(&context, None, &words)?;
-        sorted.wheels.extend(image.wheels.iter().map(|wheel| wheel.get_ref().clone()));
+        sorted
+            .wheels
+            .extend(image.wheels.iter().map(|wheel| wheel.get_ref().clone()));
 
         let layers = self.package_layers(uv, sorted.packages, &location);
         let mut kernels = Vec::new();
@@ -56,12 +66,23 @@ impl Planner<'_> {
         }
 
         let tier = *image.tier.get_ref();
-        let named_user = image.user.as_ref().map(|user| user.get_ref().as_str()).filter(|user| {
-            let name = user.split(':').next().unwrap_or(user);
-            name != "root" && !name.bytes().all(|byte| byte.is_ascii_digit())
-        });
+        let named_user = image
+            .user
+            .as_ref()
+            .map(|user| user.get_ref().as_str())
+            .filter(|user| {
+                let name = user.split(':').next().unwrap_or(user);
+                name != "root" && !name.bytes().all(|byte| byte.is_ascii_digit())
+            });
         let packages = self.spec.system.runtime.union(&image.system).cloned().collect();
-        let base = self.system(tier, SystemRequest { packages, headers: false, user: named_user });
+        let base = self.system(
+            tier,
+            SystemRequest {
+                packages,
+                headers: false,
+                user: named_user,
+            },
+        );
 
         // Heavy and slow first: a node that pulls a changed layer unpacks all layers above it again.
         let mut trees: Vec<StageId> = self.venv_root(uv).trees;
@@ -79,7 +100,11 @@ impl Planner<'_> {
                 Input::new("to", &copy.to),
             ];
             let name = format!("copy {from} to {}", copy.to);
-            let work = Work::Copy(CopyTree { on: base, from, to: copy.to.clone() });
+            let work = Work::Copy(CopyTree {
+                on: base,
+                from,
+                to: copy.to.clone(),
+            });
             let location = self.spec.locate(&copy.from);
             trees.push(self.stage("copy", &name, work, inputs, Some(location)));
         }
@@ -88,11 +113,24 @@ impl Planner<'_> {
             .forbid
             .paths
             .iter()
-            .map(|path| Forbidden { pattern: path.get_ref().clone(), location: self.spec.locate(path) })
+            .map(|path| Forbidden {
+                pattern: path.get_ref().clone(),
+                location: self.spec.locate(path),
+            })
             .collect();
-        let lists = if forbid.is_empty() { Vec::new() } else { self.lists(base, &trees) };
+        let lists = if forbid.is_empty() {
+            Vec::new()
+        } else {
+            self.lists(base, &trees)
+        };
         let config = self.config(image, base, &trees);
-        Some(ImagePlan { root: Root { base, trees }, config, forbid, lists, location })
+        Some(ImagePlan {
+            root: Root { base, trees },
+            config,
+            forbid,
+            lists,
+            location,
+        })
     }
 
     /// Stages whose file lists make up an image: what installs lists itself, the rest is listed by a stage.
@@ -121,7 +159,10 @@ impl Planner<'_> {
             _ => base,
         };
         let (mut config, mut env) = match &self.stages[tier.0].work {
-            Work::Image(source) => (source.config.clone().unwrap_or_else(|| json!({})), source.env.clone()),
+            Work::Image(source) => (
+                source.config.clone().unwrap_or_else(|| json!({})),
+                source.env.clone(),
+            ),
             _ => (json!({}), BTreeMap::new()),
         };
         if !config.is_object() {
@@ -143,7 +184,10 @@ impl Planner<'_> {
             Value::Object(inner) => inner,
             _ => Map::new(),
         };
-        let env: Vec<String> = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let env: Vec<String> = env
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         inner.insert("Env".into(), json!(env));
         if let Some(user) = &image.user {
             inner.insert("User".into(), json!(user.get_ref()));
@@ -159,8 +203,19 @@ impl Planner<'_> {
         if let Some(cmd) = &image.cmd {
             inner.insert("Cmd".into(), json!(cmd));
         }
-        extend(&mut inner, "Labels", image.labels.iter().map(|(name, value)| (name.clone(), json!(value))));
-        extend(&mut inner, "ExposedPorts", image.ports.iter().map(|port| (port.clone(), json!({}))));
+        extend(
+            &mut inner,
+            "Labels",
+            image
+                .labels
+                .iter()
+                .map(|(name, value)| (name.clone(), json!(value))),
+        );
+        extend(
+            &mut inner,
+            "ExposedPorts",
+            image.ports.iter().map(|port| (port.clone(), json!({}))),
+        );
         // A tier's ONBUILD triggers are for Dockerfiles that build on it.
         inner.remove("OnBuild");
         config["config"] = Value::Object(inner);

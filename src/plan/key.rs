@@ -47,7 +47,11 @@ pub struct Input {
 impl Input {
     /// An input whose name says why it counts.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.into(), because: None }
+        Self {
+            name: name.into(),
+            value: value.into(),
+            because: None,
+        }
     }
 
     /// Says why it counts.
@@ -76,10 +80,12 @@ pub(super) fn key(kind: &str, inputs: &[Input]) -> Key {
 
 /// Lower-case hex.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 /// SHA-256 of a text, lower-case hex.
@@ -100,7 +106,13 @@ mod tests {
 
     #[test]
     fn boundaries_are_part_of_a_key() {
-        assert_ne!(key("layer", &[Input::new("ab", "c")]), key("layer", &[Input::new("a", "bc")]));
-        assert_ne!(key("layer", &[Input::new("a", "b")]), key("layer", &[Input::new("a", "b"), Input::new("", "")]));
+        assert_ne!(
+            key("layer", &[Input::new("ab", "c")]),
+            key("layer", &[Input::new("a", "bc")])
+        );
+        assert_ne!(
+            key("layer", &[Input::new("a", "b")]),
+            key("layer", &[Input::new("a", "b"), Input::new("", "")])
+        );
     }
 }

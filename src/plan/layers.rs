@@ -33,8 +33,9 @@ pub(super) struct Group<T> {
 /// Spreads packages over layers: the heavy ones first (by power of two of their size, then name, so that a
 /// version bump that makes a wheel a little larger reorders nothing), then the buckets.
 pub(super) fn group<T: Sized>(packages: impl IntoIterator<Item = T>, layers: &Layers) -> Vec<Group<T>> {
-    let (mut heavy, mut light): (Vec<T>, Vec<T>) =
-        packages.into_iter().partition(|package| package.size() >= layers.threshold);
+    let (mut heavy, mut light): (Vec<T>, Vec<T>) = packages
+        .into_iter()
+        .partition(|package| package.size() >= layers.threshold);
     let order = |package: &T| (Reverse(package.size().checked_ilog2()), package.name().to_owned());
     heavy.sort_by_key(order);
     let most = layers.max.saturating_sub(layers.buckets).max(1) as usize;
@@ -44,16 +45,27 @@ pub(super) fn group<T: Sized>(packages: impl IntoIterator<Item = T>, layers: &La
 
     let mut groups: Vec<Group<T>> = heavy
         .into_iter()
-        .map(|package| Group { name: package.name().to_owned(), packages: vec![package], bucket: false })
+        .map(|package| Group {
+            name: package.name().to_owned(),
+            packages: vec![package],
+            bucket: false,
+        })
         .collect();
     let buckets = layers.buckets.max(1);
     let mut shared: BTreeMap<u32, Vec<T>> = BTreeMap::new();
     for package in light {
-        shared.entry(bucket(package.name(), buckets)).or_default().push(package);
+        shared
+            .entry(bucket(package.name(), buckets))
+            .or_default()
+            .push(package);
     }
     for (index, mut packages) in shared {
         packages.sort_by(|left, right| left.name().cmp(right.name()));
-        groups.push(Group { name: format!("packages {}/{buckets}", index + 1), packages, bucket: true });
+        groups.push(Group {
+            name: format!("packages {}/{buckets}", index + 1),
+            packages,
+            bucket: true,
+        });
     }
     groups
 }
@@ -88,19 +100,32 @@ mod tests {
         }
     }
 
-    const LAYERS: Layers = Layers { threshold: 20_000_000, buckets: 8, max: 40 };
+    const LAYERS: Layers = Layers {
+        threshold: 20_000_000,
+        buckets: 8,
+        max: 40,
+    };
 
     fn home(groups: &[Group<Wheel>]) -> BTreeMap<String, String> {
         groups
             .iter()
-            .flat_map(|group| group.packages.iter().map(|wheel| (wheel.0.clone(), group.name.clone())))
+            .flat_map(|group| {
+                group
+                    .packages
+                    .iter()
+                    .map(|wheel| (wheel.0.clone(), group.name.clone()))
+            })
             .collect()
     }
 
     #[test]
     fn heavy_packages_stand_alone_and_first() {
         let groups = group(
-            [Wheel("idna".into(), 70_000), Wheel("torch".into(), 900_000_000), Wheel("triton".into(), 150_000_000)],
+            [
+                Wheel("idna".into(), 70_000),
+                Wheel("torch".into(), 900_000_000),
+                Wheel("triton".into(), 150_000_000),
+            ],
             &LAYERS,
         );
         let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();

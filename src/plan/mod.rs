@@ -35,8 +35,8 @@ mod wheel;
 pub use compact::{LABEL, compact};
 pub use key::{Input, Key};
 pub use model::{
-    Compile, CompilerCache, CopyTree, Download, Forbidden, From, ImagePlan, ImageSource, Install, Package, Plan,
-    Project, PythonSource, Root, Source, Stage, StageId, System, Work,
+    Compile, CompilerCache, CopyTree, Download, Forbidden, From, ImagePlan, ImageSource, Install, Package,
+    Plan, Project, PythonSource, Root, Source, Stage, StageId, System, Work,
 };
 
 /// Everything that a plan depends on.
@@ -73,7 +73,12 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, Vec<Diagnostic>> {
 /// The image references that planning these images asks for, with the place of each.
 pub fn references(spec: &Spec, images: &BTreeSet<String>) -> BTreeMap<String, Location> {
     let mut tiers = BTreeSet::from([planner::python_tier(spec)]);
-    tiers.extend(images.iter().filter_map(|name| spec.images.get(name)).map(|image| *image.tier.get_ref()));
+    tiers.extend(
+        images
+            .iter()
+            .filter_map(|name| spec.images.get(name))
+            .map(|image| *image.tier.get_ref()),
+    );
     if !spec.wheels.is_empty() {
         tiers.insert(Tier::Devel);
     }
@@ -117,7 +122,11 @@ pub(crate) fn beside(file: &str, path: &str) -> String {
             part => parts.push(part),
         }
     }
-    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+    if parts.is_empty() {
+        ".".to_owned()
+    } else {
+        parts.join("/")
+    }
 }
 
 #[cfg(test)]

@@ -43,7 +43,10 @@ impl Plan {
 
     /// Stages with their ids, dependencies first.
     pub fn iter(&self) -> impl Iterator<Item = (StageId, &Stage)> {
-        self.stages.iter().enumerate().map(|(index, stage)| (StageId(index), stage))
+        self.stages
+            .iter()
+            .enumerate()
+            .map(|(index, stage)| (StageId(index), stage))
     }
 }
 
@@ -314,7 +317,9 @@ impl Work {
     /// The stages that this one is made from. `uv` is the plan's uv, which steps that install need.
     pub fn stands_on(&self, uv: StageId) -> Vec<StageId> {
         let on_root = |root: &Root| -> Vec<StageId> {
-            std::iter::once(root.base).chain(root.trees.iter().copied()).collect()
+            std::iter::once(root.base)
+                .chain(root.trees.iter().copied())
+                .collect()
         };
         match self {
             Self::Image(_) | Self::Python(PythonSource::Archive(_)) => Vec::new(),

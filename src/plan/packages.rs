@@ -41,7 +41,10 @@ pub(super) fn roots(
             .filter_map(|requirement| {
                 let requirement = requirement.get_ref();
                 let name: PackageName = requirement.name.parse().ok()?;
-                Some(Root { name, extras: requirement.extras.clone() })
+                Some(Root {
+                    name,
+                    extras: requirement.extras.clone(),
+                })
             })
             .collect(),
         extras: extras.into_iter().collect(),
@@ -65,7 +68,10 @@ impl Planner<'_> {
             let path = self.spec.python.lock.get_ref();
             let mut error = Diagnostic::error(format!("the lockfile `{path}` does not exist"))
                 .help("write it with `uv lock`, and see that no .dockerignore hides it");
-            error = error.at(self.spec.locate(&self.spec.python.lock), "looked for in the build context");
+            error = error.at(
+                self.spec.locate(&self.spec.python.lock),
+                "looked for in the build context",
+            );
             if !self.errors.contains(&error) {
                 self.errors.push(error);
             }
@@ -122,7 +128,10 @@ impl Planner<'_> {
                     Err(error) => self.package_error(locked, words, error),
                 },
                 Artifact::Tree { path, .. } => {
-                    sorted.projects.push(ProjectRef { name: name.to_owned(), path: path.clone() });
+                    sorted.projects.push(ProjectRef {
+                        name: name.to_owned(),
+                        path: path.clone(),
+                    });
                 }
                 Artifact::Nothing => {}
                 Artifact::Sdist { .. } => self.package_error(
@@ -142,11 +151,13 @@ impl Planner<'_> {
                 Artifact::Git { url, rev, .. } => self.package_error(
                     locked,
                     words,
-                    Diagnostic::error(format!("`{name}` comes from a git repository and has to be built"))
-                        .help(format!(
-                            "build it in a stage of its own: [wheels.{name}] with \
+                    Diagnostic::error(format!(
+                        "`{name}` comes from a git repository and has to be built"
+                    ))
+                    .help(format!(
+                        "build it in a stage of its own: [wheels.{name}] with \
                              source = {{ git = \"{url}\", rev = \"{rev}\" }}"
-                        )),
+                    )),
                 ),
             }
         }
@@ -155,7 +166,10 @@ impl Planner<'_> {
 
     fn package_error(&mut self, locked: &Locked, words: &[(String, Location)], mut error: Diagnostic) {
         let root = locked.path.first().map(PackageName::as_str);
-        let place = words.iter().find(|(word, _)| Some(word.as_str()) == root).or_else(|| words.first());
+        let place = words
+            .iter()
+            .find(|(word, _)| Some(word.as_str()) == root)
+            .or_else(|| words.first());
         if let Some((_, location)) = place {
             error = error.at(location.clone(), format!("needed by {}", path(locked)));
         }
@@ -166,7 +180,14 @@ impl Planner<'_> {
 
     /// How a locked wheel is fetched.
     fn wanted(&self, locked: &Locked) -> Result<Wanted, Diagnostic> {
-        let Artifact::Wheel { filename, url, sha256, size, .. } = &locked.artifact else {
+        let Artifact::Wheel {
+            filename,
+            url,
+            sha256,
+            size,
+            ..
+        } = &locked.artifact
+        else {
             return Err(Diagnostic::error(format!("`{}` is not a wheel", locked.name)));
         };
         let name = locked.name.as_str().to_owned();
@@ -185,25 +206,39 @@ impl Planner<'_> {
             (Fetch::Auto | Fetch::Index, _, Some(index)) => Some(index),
             (Fetch::Index, Some(_), None) => None,
             (Fetch::File, None, _) => {
-                return Err(Diagnostic::error(format!("the lock gives no URL for `{filename}`"))
-                    .help("write fetch = \"index\" in [python]: uv then takes it from its index"));
+                return Err(
+                    Diagnostic::error(format!("the lock gives no URL for `{filename}`"))
+                        .help("write fetch = \"index\" in [python]: uv then takes it from its index"),
+                );
             }
             (_, None, None) => {
-                return Err(Diagnostic::error(format!("`{filename}` is a file beside the lock"))
-                    .help("publish it in an index, or give its source in [wheels]"));
+                return Err(
+                    Diagnostic::error(format!("`{filename}` is a file beside the lock"))
+                        .help("publish it in an index, or give its source in [wheels]"),
+                );
             }
         };
         let mut wheel = download(url.as_deref().unwrap_or_default(), sha256);
         wheel.filename.clone_from(filename);
-        let package =
-            Package { name, version: locked.version.clone().unwrap_or_default(), wheel, size: *size };
-        Ok(Wanted { package, because: path(locked), index })
+        let package = Package {
+            name,
+            version: locked.version.clone().unwrap_or_default(),
+            wheel,
+            size: *size,
+        };
+        Ok(Wanted {
+            package,
+            because: path(locked),
+            index,
+        })
     }
 
     /// Says that a name is neither in the lock nor in `[wheels]`.
     pub(super) fn check_known(&mut self, requirement: &Spanned<Requirement>) -> bool {
         let name = &requirement.get_ref().name;
-        let Some(lock) = self.request.lock else { return true };
+        let Some(lock) = self.request.lock else {
+            return true;
+        };
         if self.in_lock(name) || self.spec.wheels.contains_key(name) {
             return true;
         }
@@ -215,9 +250,14 @@ impl Planner<'_> {
             .collect();
         let help = nearest(name, names)
             .map(|near| format!("did you mean `{near}`?"))
-            .unwrap_or_else(|| format!("add it with `uv add {name}`, or to a dependency group of the project"));
+            .unwrap_or_else(|| {
+                format!("add it with `uv add {name}`, or to a dependency group of the project")
+            });
         let error = Diagnostic::error(format!("`{name}` is not in {}", self.spec.python.lock.get_ref()))
-            .at(self.spec.locate(requirement), "neither a package of the lock nor one of [wheels]")
+            .at(
+                self.spec.locate(requirement),
+                "neither a package of the lock nor one of [wheels]",
+            )
             .help(help);
         if !self.errors.contains(&error) {
             self.errors.push(error);
@@ -227,14 +267,23 @@ impl Planner<'_> {
 
     /// Whether the lock has a package of this name.
     pub(super) fn in_lock(&self, name: &str) -> bool {
-        let Ok(name) = name.parse::<PackageName>() else { return false };
-        self.request.lock.is_some_and(|lock| lock.find(&name).next().is_some())
+        let Ok(name) = name.parse::<PackageName>() else {
+            return false;
+        };
+        self.request
+            .lock
+            .is_some_and(|lock| lock.find(&name).next().is_some())
     }
 
     /// Words of the spec with their places, for errors.
-    pub(super) fn words(&self, requirements: &[Spanned<Requirement>], others: &[&[Spanned<String>]]) -> Vec<(String, Location)> {
-        let requirements =
-            requirements.iter().map(|word| (word.get_ref().name.clone(), self.spec.locate(word)));
+    pub(super) fn words(
+        &self,
+        requirements: &[Spanned<Requirement>],
+        others: &[&[Spanned<String>]],
+    ) -> Vec<(String, Location)> {
+        let requirements = requirements
+            .iter()
+            .map(|word| (word.get_ref().name.clone(), self.spec.locate(word)));
         let others = others
             .iter()
             .flat_map(|words| words.iter())
@@ -245,12 +294,20 @@ impl Planner<'_> {
 
 /// `train > torch > numpy`.
 fn path(locked: &Locked) -> String {
-    locked.path.iter().map(PackageName::as_str).collect::<Vec<_>>().join(" > ")
+    locked
+        .path
+        .iter()
+        .map(PackageName::as_str)
+        .collect::<Vec<_>>()
+        .join(" > ")
 }
 
 /// The requirement that a wheel's own name is.
 pub(super) fn as_requirement(name: &Spanned<String>) -> Spanned<Requirement> {
-    let requirement = Requirement { name: name.get_ref().clone(), extras: BTreeSet::new() };
+    let requirement = Requirement {
+        name: name.get_ref().clone(),
+        extras: BTreeSet::new(),
+    };
     Spanned::new(name.span(), requirement)
 }
 

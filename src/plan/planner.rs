@@ -78,9 +78,18 @@ impl<'a> Planner<'a> {
 
     /// What markers and wheel tags are evaluated for.
     pub(super) fn target(&self) -> Target {
-        let glibc = self.spec.gpu.os.as_ref().map_or(DEFAULT_GLIBC, |os| os.get_ref().glibc);
+        let glibc = self
+            .spec
+            .gpu
+            .os
+            .as_ref()
+            .map_or(DEFAULT_GLIBC, |os| os.get_ref().glibc);
         let (major, minor) = *self.spec.python.version.get_ref();
-        Target { platform: self.request.platform.clone(), python: PythonVersion::new(major, minor), glibc }
+        Target {
+            platform: self.request.platform.clone(),
+            python: PythonVersion::new(major, minor),
+            glibc,
+        }
     }
 
     /// Adds a stage, or finds the one with the same key.
@@ -103,7 +112,13 @@ impl<'a> Planner<'a> {
             unique = format!("{name} #{count}");
         }
         let id = StageId(self.stages.len());
-        self.stages.push(Stage { name: unique, work, inputs, key: key.clone(), location });
+        self.stages.push(Stage {
+            name: unique,
+            work,
+            inputs,
+            key: key.clone(),
+            location,
+        });
         self.by_key.insert(key, id);
         id
     }
@@ -116,7 +131,10 @@ impl<'a> Planner<'a> {
 
     /// All stages of a root, as inputs.
     pub(super) fn root_inputs(&self, root: &Root) -> Vec<Input> {
-        std::iter::once(root.base).chain(root.trees.iter().copied()).map(|id| self.parent(id)).collect()
+        std::iter::once(root.base)
+            .chain(root.trees.iter().copied())
+            .map(|id| self.parent(id))
+            .collect()
     }
 
     /// A published image.
@@ -126,9 +144,22 @@ impl<'a> Planner<'a> {
         let config = resolved.map(|resolved| resolved.config.clone());
         let env = config.as_ref().map(config_env).unwrap_or_default();
         // The digest alone counts: neither the tag nor the host that it was asked from.
-        let value = digest.clone().unwrap_or_else(|| format!("unresolved {reference}"));
-        let source = ImageSource { reference: reference.to_owned(), digest, env, config };
-        self.stage("image", name, Work::Image(source), vec![Input::new("digest", value)], Some(location))
+        let value = digest
+            .clone()
+            .unwrap_or_else(|| format!("unresolved {reference}"));
+        let source = ImageSource {
+            reference: reference.to_owned(),
+            digest,
+            env,
+            config,
+        };
+        self.stage(
+            "image",
+            name,
+            Work::Image(source),
+            vec![Input::new("digest", value)],
+            Some(location),
+        )
     }
 
     /// A tier as published.
@@ -158,14 +189,30 @@ impl<'a> Planner<'a> {
             user: extra.user.map(str::to_owned),
         };
         let mut inputs = vec![self.parent(on), Input::new("step", sha256(&steps::system()))];
-        inputs.extend(system.packages.iter().map(|package| Input::new("package", package)));
-        inputs.extend(system.python.iter().map(|python| Input::new("interpreter", python)));
+        inputs.extend(
+            system
+                .packages
+                .iter()
+                .map(|package| Input::new("package", package)),
+        );
+        inputs.extend(
+            system
+                .python
+                .iter()
+                .map(|python| Input::new("interpreter", python)),
+        );
         if system.headers {
             inputs.push(Input::new("headers", "yes"));
         }
         inputs.extend(system.user.iter().map(|user| Input::new("user", user)));
         let location = self.stages[on.0].location.clone();
-        self.stage("system", &format!("system {}", tier.as_str()), Work::System(system), inputs, location)
+        self.stage(
+            "system",
+            &format!("system {}", tier.as_str()),
+            Work::System(system),
+            inputs,
+            location,
+        )
     }
 
     /// The smallest tier with an interpreter: what package layers are rooted in, so that the packages of the
@@ -173,7 +220,10 @@ impl<'a> Planner<'a> {
     pub(super) fn python_root(&mut self) -> Root {
         let tier = python_tier(self.spec);
         let base = self.system(tier, SystemRequest::default());
-        Root { base, trees: self.python_tree().into_iter().collect() }
+        Root {
+            base,
+            trees: self.python_tree().into_iter().collect(),
+        }
     }
 
     /// `/opt/python`, when the interpreter is not the operating system's.
@@ -203,7 +253,10 @@ impl<'a> Planner<'a> {
                 let location = self.spec.locate(reference);
                 let image = self.published("python image", reference.get_ref(), location.clone());
                 let inputs = vec![self.parent(image), Input::new("path", path)];
-                let work = Work::Python(PythonSource::Image { image, path: path.clone() });
+                let work = Work::Python(PythonSource::Image {
+                    image,
+                    path: path.clone(),
+                });
                 Some(self.stage("python", "python", work, inputs, Some(location)))
             }
         }
@@ -221,7 +274,10 @@ impl<'a> Planner<'a> {
                 let mut inputs = self.root_inputs(python);
                 inputs.push(Input::new("wheel", format!("sha256:{}", wheel.sha256)));
                 inputs.push(Input::new("step", sha256(&steps::unpack_uv())));
-                let work = Work::UnpackUv { root: python.clone(), wheel };
+                let work = Work::UnpackUv {
+                    root: python.clone(),
+                    wheel,
+                };
                 self.stage("uv", "uv", work, inputs, Some(location))
             }
         }
@@ -235,7 +291,13 @@ impl<'a> Planner<'a> {
         inputs.push(Input::new("interpreter", interpreter(self.spec)));
         inputs.push(Input::new("step", sha256(&(steps::venv() + &steps::settle()))));
         let location = Some(self.spec.locate(&self.spec.python.version));
-        let venv = self.stage("venv", "venv", Work::Venv { root: root.clone() }, inputs, location);
+        let venv = self.stage(
+            "venv",
+            "venv",
+            Work::Venv { root: root.clone() },
+            inputs,
+            location,
+        );
         root.trees.push(venv);
         root
     }
@@ -267,7 +329,9 @@ impl<'a> Planner<'a> {
                     inputs.push(Input::new("index", index));
                 }
                 inputs.extend(group.packages.iter().map(|wanted| {
-                    let Package { name, version, wheel, .. } = &wanted.package;
+                    let Package {
+                        name, version, wheel, ..
+                    } = &wanted.package;
                     Input::new(name, format!("{version} sha256:{}", wheel.sha256)).because(&wanted.because)
                 }));
                 let install = Install {
@@ -276,7 +340,13 @@ impl<'a> Planner<'a> {
                     from,
                 };
                 let name = format!("layer {}", group.name);
-                let id = self.stage("install", &name, Work::Install(install), inputs, Some(location.clone()));
+                let id = self.stage(
+                    "install",
+                    &name,
+                    Work::Install(install),
+                    inputs,
+                    Some(location.clone()),
+                );
                 stages.push((id, group.bucket));
             }
         }
@@ -343,21 +413,36 @@ pub(super) fn interpreter(spec: &Spec) -> String {
 
 /// The smallest tier that the spec has.
 pub(super) fn python_tier(spec: &Spec) -> Tier {
-    Tier::ALL.into_iter().find(|tier| spec.gpu.tiers.contains_key(tier)).unwrap_or(Tier::Base)
+    Tier::ALL
+        .into_iter()
+        .find(|tier| spec.gpu.tiers.contains_key(tier))
+        .unwrap_or(Tier::Base)
 }
 
 /// A download whose file name is the last part of its URL.
 pub(super) fn download(url: &str, sha256: &str) -> Download {
     let path = url.split(['?', '#']).next().unwrap_or(url);
-    let filename = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("download");
-    Download { url: url.to_owned(), sha256: sha256.to_owned(), filename: filename.replace("%2B", "+") }
+    let filename = path
+        .rsplit('/')
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or("download");
+    Download {
+        url: url.to_owned(),
+        sha256: sha256.to_owned(),
+        filename: filename.replace("%2B", "+"),
+    }
 }
 
 /// A size as ccache writes it, in megabytes: a number with `k`, `M`, `G` (the default) or `T`, or with `Ki` to `Ti`.
 /// 0, which ccache takes as no limit, for what is none.
 fn megabytes(size: &str) -> u32 {
-    let digits = size.find(|character: char| !character.is_ascii_digit()).unwrap_or(size.len());
-    let Ok(number) = size[..digits].parse::<u64>() else { return 0 };
+    let digits = size
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(size.len());
+    let Ok(number) = size[..digits].parse::<u64>() else {
+        return 0;
+    };
     let unit: u64 = match size[digits..].trim() {
         "k" | "K" | "Ki" | "KB" => 1_000,
         "M" | "Mi" | "MB" => 1_000_000,
@@ -394,6 +479,9 @@ mod tests {
 
     #[test]
     fn a_download_is_named_by_its_url() {
-        assert_eq!(download("https://index.example/a/torch-2.8.0%2Bcu128.whl#x", "00").filename, "torch-2.8.0+cu128.whl");
+        assert_eq!(
+            download("https://index.example/a/torch-2.8.0%2Bcu128.whl#x", "00").filename,
+            "torch-2.8.0+cu128.whl"
+        );
     }
 }

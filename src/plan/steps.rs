@@ -93,7 +93,10 @@ mod tests {
     #[test]
     fn comments_are_not_part_of_a_step() {
         for (name, text) in all() {
-            assert!(!text.lines().any(|line| line.trim_start().starts_with("# ")), "{name}");
+            assert!(
+                !text.lines().any(|line| line.trim_start().starts_with("# ")),
+                "{name}"
+            );
             assert!(!text.is_empty(), "{name}");
         }
         assert_eq!(strip("# why\na\n\n  b # kept\n", true), "a\nb # kept");
@@ -105,7 +108,10 @@ mod tests {
             if ["settle", "list", "unpack_uv"].contains(&name) {
                 continue;
             }
-            let status = std::process::Command::new("sh").args(["-n", "-c", &text]).status().unwrap();
+            let status = std::process::Command::new("sh")
+                .args(["-n", "-c", &text])
+                .status()
+                .unwrap();
             assert!(status.success(), "{name}");
         }
     }

@@ -12,7 +12,14 @@ use crate::lock::{Artifact, PackageName, Roots};
 use crate::spec::{Requirement, Spanned, Tier, Wheel, WheelSource};
 
 /// What never matters to a build of Python sources and would only disturb keys.
-const JUNK: [&str; 6] = ["**/.git", "**/__pycache__", "**/*.pyc", "**/*.egg-info", "**/.venv", "**/.pytest_cache"];
+const JUNK: [&str; 6] = [
+    "**/.git",
+    "**/__pycache__",
+    "**/*.pyc",
+    "**/*.egg-info",
+    "**/.venv",
+    "**/.pytest_cache",
+];
 
 impl Planner<'_> {
     /// The stage that compiles `[wheels.NAME]` in the resolution of `context`; `None` when errors were found.
@@ -25,7 +32,14 @@ impl Planner<'_> {
         let cache = self.compiler_cache();
         let mut packages = self.spec.system.devel.clone();
         packages.extend(cache.iter().map(|_| "ccache".to_owned()));
-        root.base = self.system(Tier::Devel, SystemRequest { packages, headers: true, user: None });
+        root.base = self.system(
+            Tier::Devel,
+            SystemRequest {
+                packages,
+                headers: true,
+                user: None,
+            },
+        );
         root.trees.extend(needs);
 
         let mut env = self.architectures(wheel);
@@ -33,7 +47,10 @@ impl Planner<'_> {
         let mut inputs = self.root_inputs(&root);
         inputs.push(self.parent(uv));
         inputs.extend(source_inputs(&source));
-        inputs.extend(env.iter().map(|(name, value)| Input::new(format!("env {name}"), value)));
+        inputs.extend(
+            env.iter()
+                .map(|(name, value)| Input::new(format!("env {name}"), value)),
+        );
         inputs.extend(wheel.command.iter().map(|command| Input::new("command", command)));
         if cache.is_some() {
             inputs.push(Input::new("compiler cache", "ccache"));
@@ -53,7 +70,13 @@ impl Planner<'_> {
             network: wheel.network,
         };
         let location = self.spec.locate(&wheel.name);
-        Some(self.stage("compile", &format!("wheel {name}"), Work::Compile(compile), inputs, Some(location)))
+        Some(self.stage(
+            "compile",
+            &format!("wheel {name}"),
+            Work::Compile(compile),
+            inputs,
+            Some(location),
+        ))
     }
 
     /// Layers that must be there to build a wheel: packages of the lock, and other wheels.
@@ -63,8 +86,12 @@ impl Planner<'_> {
         if known < wheel.needs.len() {
             return None;
         }
-        let locked: Vec<Spanned<Requirement>> =
-            wheel.needs.iter().filter(|need| self.in_lock(&need.get_ref().name)).cloned().collect();
+        let locked: Vec<Spanned<Requirement>> = wheel
+            .needs
+            .iter()
+            .filter(|need| self.in_lock(&need.get_ref().name))
+            .cloned()
+            .collect();
         let words = self.words(&wheel.needs, &[]);
         let roots = packages::roots(&locked, [], []);
         let mut sorted = self.sorted(&roots, Some(context), &words)?;
@@ -76,8 +103,11 @@ impl Planner<'_> {
                 .filter(|name| self.spec.wheels.contains_key(name)),
         );
         sorted.wheels.remove(wheel.name.get_ref());
-        let mut trees: Vec<StageId> =
-            self.package_layers(uv, sorted.packages, &location).into_iter().map(|(id, _)| id).collect();
+        let mut trees: Vec<StageId> = self
+            .package_layers(uv, sorted.packages, &location)
+            .into_iter()
+            .map(|(id, _)| id)
+            .collect();
         let mut built = Built::new();
         for name in sorted.wheels {
             built.insert(name.clone(), self.compile(&name, uv, context)?);
@@ -98,7 +128,12 @@ impl Planner<'_> {
                 include: include.clone(),
                 exclude: JUNK.map(str::to_owned).to_vec(),
             }),
-            WheelSource::Git { url, rev, subdir, submodules } => Some(Source::Git {
+            WheelSource::Git {
+                url,
+                rev,
+                subdir,
+                submodules,
+            } => Some(Source::Git {
                 url: url.get_ref().clone(),
                 rev: rev.get_ref().clone(),
                 subdir: subdir.clone(),
@@ -125,13 +160,29 @@ impl Planner<'_> {
             }
         };
         let problem = match origin.artifact {
-            Artifact::Sdist { url: Some(url), sha256: Some(sha256), filename, .. } => {
+            Artifact::Sdist {
+                url: Some(url),
+                sha256: Some(sha256),
+                filename,
+                ..
+            } => {
                 let mut archive = download(&url, &sha256);
                 archive.filename = filename;
                 return Some(Source::Archive(archive));
             }
-            Artifact::Git { url, rev, subdirectory, submodules, .. } => {
-                return Some(Source::Git { url, rev, subdir: subdirectory.unwrap_or_default(), submodules });
+            Artifact::Git {
+                url,
+                rev,
+                subdirectory,
+                submodules,
+                ..
+            } => {
+                return Some(Source::Git {
+                    url,
+                    rev,
+                    subdir: subdirectory.unwrap_or_default(),
+                    submodules,
+                });
             }
             Artifact::Tree { path, .. } => {
                 return Some(Source::Context {
@@ -154,18 +205,31 @@ impl Planner<'_> {
         if self.request.lock.is_none() || self.in_lock(name) {
             return self.request.lock.is_some() || {
                 self.errors.push(
-                    Diagnostic::error(format!("the lockfile `{}` does not exist", self.spec.python.lock.get_ref()))
-                        .at(location.clone(), "the source is to be taken from it")
-                        .help("write it with `uv lock`"),
+                    Diagnostic::error(format!(
+                        "the lockfile `{}` does not exist",
+                        self.spec.python.lock.get_ref()
+                    ))
+                    .at(location.clone(), "the source is to be taken from it")
+                    .help("write it with `uv lock`"),
                 );
                 false
             };
         }
-        let requirement = Requirement { name: name.to_owned(), extras: std::collections::BTreeSet::new() };
+        let requirement = Requirement {
+            name: name.to_owned(),
+            extras: std::collections::BTreeSet::new(),
+        };
         let lock = self.spec.python.lock.get_ref();
-        let names = self.request.lock.into_iter().flat_map(|lock| lock.packages()).map(|package| package.name().as_str());
-        let help = crate::diagnostic::nearest(&requirement.name, names)
-            .map_or_else(|| format!("add it with `uv add {name}`"), |near| format!("did you mean `{near}`?"));
+        let names = self
+            .request
+            .lock
+            .into_iter()
+            .flat_map(|lock| lock.packages())
+            .map(|package| package.name().as_str());
+        let help = crate::diagnostic::nearest(&requirement.name, names).map_or_else(
+            || format!("add it with `uv add {name}`"),
+            |near| format!("did you mean `{near}`?"),
+        );
         self.errors.push(
             Diagnostic::error(format!("`{name}` is not in {lock}"))
                 .at(location.clone(), "its source is to be taken from the lock")
@@ -180,7 +244,13 @@ impl Planner<'_> {
         if wheel.any_arch || self.spec.gpu.archs.is_empty() {
             return env;
         }
-        let archs: Vec<&str> = self.spec.gpu.archs.iter().map(|arch| arch.get_ref().as_str()).collect();
+        let archs: Vec<&str> = self
+            .spec
+            .gpu
+            .archs
+            .iter()
+            .map(|arch| arch.get_ref().as_str())
+            .collect();
         env.insert("TORCH_CUDA_ARCH_LIST".to_owned(), archs.join(";"));
         let cmake: Vec<String> = archs.iter().map(|arch| cmake_architecture(arch)).collect();
         env.insert("CMAKE_CUDA_ARCHITECTURES".to_owned(), cmake.join(";"));
@@ -196,18 +266,35 @@ impl Planner<'_> {
         inputs.push(Input::new("step", sha256(&(steps::install() + &steps::settle()))));
         let names: Vec<&str> = wheels.keys().map(String::as_str).collect();
         let name = format!("layer {}", names.join(" "));
-        let location = wheels.values().next().and_then(|id| self.stages[id.0].location.clone());
-        self.stage("install wheels", &name, Work::InstallWheels { root, wheels }, inputs, location)
+        let location = wheels
+            .values()
+            .next()
+            .and_then(|id| self.stages[id.0].location.clone());
+        self.stage(
+            "install wheels",
+            &name,
+            Work::InstallWheels { root, wheels },
+            inputs,
+            location,
+        )
     }
 
     /// The wheel of a folder of the build context.
-    pub(super) fn project(&mut self, project: &ProjectRef, uv: StageId, location: &Location) -> Option<StageId> {
+    pub(super) fn project(
+        &mut self,
+        project: &ProjectRef,
+        uv: StageId,
+        location: &Location,
+    ) -> Option<StageId> {
         let path = self.beside_lock(&project.path);
         let mut root = self.venv_root(uv);
         let Some(file) = self.request.projects.get(&path) else {
             self.errors.push(
                 Diagnostic::error(format!("`{}` has no pyproject.toml", display(&path)))
-                    .at(location.clone(), format!("the lock says that `{}` is that folder", project.name))
+                    .at(
+                        location.clone(),
+                        format!("the lock says that `{}` is that folder", project.name),
+                    )
                     .help("see that the folder is in the build context and that no .dockerignore hides it"),
             );
             return None;
@@ -216,7 +303,11 @@ impl Planner<'_> {
         // uv brings its own build backend along; any other one is taken from the lock when it is there, so that
         // it is pinned and needs no network.
         let native = file.backend.as_deref() == Some("uv_build");
-        let in_lock = !native && file.build_requires.iter().all(|(name, _)| self.in_lock(name.as_str()));
+        let in_lock = !native
+            && file
+                .build_requires
+                .iter()
+                .all(|(name, _)| self.in_lock(name.as_str()));
         let backend_index = (!native && (!in_lock || file.backend.is_none())).then(|| self.main_index());
         if in_lock && backend_index.is_none() {
             let requirements: Vec<Spanned<Requirement>> = file
@@ -224,7 +315,13 @@ impl Planner<'_> {
                 .iter()
                 .map(|(name, _)| {
                     let name = name.as_str().to_owned();
-                    Spanned::new(location.range.clone(), Requirement { name, extras: [].into() })
+                    Spanned::new(
+                        location.range.clone(),
+                        Requirement {
+                            name,
+                            extras: [].into(),
+                        },
+                    )
                 })
                 .collect();
             let roots = packages::roots(&requirements, [], []);
@@ -239,13 +336,23 @@ impl Planner<'_> {
             // The root project of a workspace is everything except what is known to be something else.
             exclude.push(self.spec.file.name.clone());
             exclude.push(self.spec.python.lock.get_ref().clone());
-            exclude.extend(self.request.projects.keys().filter(|other| *other != ".").cloned());
+            exclude.extend(
+                self.request
+                    .projects
+                    .keys()
+                    .filter(|other| *other != ".")
+                    .cloned(),
+            );
             exclude.extend(self.spec.wheels.values().filter_map(|wheel| match &wheel.source {
                 WheelSource::Path { path, .. } if !path.get_ref().is_empty() => Some(path.get_ref().clone()),
                 _ => None,
             }));
         }
-        let source = Source::Context { path, include: Vec::new(), exclude };
+        let source = Source::Context {
+            path,
+            include: Vec::new(),
+            exclude,
+        };
         let mut inputs = self.root_inputs(&root);
         inputs.push(self.parent(uv));
         inputs.extend(source_inputs(&source));
@@ -254,7 +361,12 @@ impl Planner<'_> {
         }
         inputs.push(Input::new("step", sha256(&steps::project())));
         let name = format!("project {}", project.name);
-        let work = Work::Project(Project { name: project.name.clone(), root, source, backend_index });
+        let work = Work::Project(Project {
+            name: project.name.clone(),
+            root,
+            source,
+            backend_index,
+        });
         Some(self.stage("project", &name, work, inputs, Some(location.clone())))
     }
 
@@ -266,7 +378,9 @@ impl Planner<'_> {
                 *counts.entry(url.as_str()).or_default() += 1;
             }
         }
-        let most = counts.into_iter().max_by_key(|(url, count)| (*count, std::cmp::Reverse(*url)));
+        let most = counts
+            .into_iter()
+            .max_by_key(|(url, count)| (*count, std::cmp::Reverse(*url)));
         most.map(|(url, _)| url.to_owned()).unwrap_or_default()
     }
 
@@ -290,11 +404,19 @@ fn cmake_architecture(arch: &str) -> String {
 fn source_inputs(source: &Source) -> Vec<Input> {
     match source {
         Source::Context { path, include, .. } => {
-            let mut inputs = vec![Input::new("content", format!("{} of the build context", display(path)))];
+            let mut inputs = vec![Input::new(
+                "content",
+                format!("{} of the build context", display(path)),
+            )];
             inputs.extend(include.iter().map(|pattern| Input::new("include", pattern)));
             inputs
         }
-        Source::Git { rev, subdir, submodules, .. } => {
+        Source::Git {
+            rev,
+            subdir,
+            submodules,
+            ..
+        } => {
             let mut inputs = vec![Input::new("commit", rev)];
             if !subdir.is_empty() {
                 inputs.push(Input::new("subdir", subdir));
@@ -304,13 +426,20 @@ fn source_inputs(source: &Source) -> Vec<Input> {
             }
             inputs
         }
-        Source::Archive(archive) => vec![Input::new("source distribution", format!("sha256:{}", archive.sha256))],
+        Source::Archive(archive) => vec![Input::new(
+            "source distribution",
+            format!("sha256:{}", archive.sha256),
+        )],
     }
 }
 
 /// The whole context is `.`.
 pub(super) fn folder(path: &str) -> String {
-    if path.is_empty() { ".".to_owned() } else { path.to_owned() }
+    if path.is_empty() {
+        ".".to_owned()
+    } else {
+        path.to_owned()
+    }
 }
 
 fn display(path: &str) -> &str {

@@ -71,7 +71,6 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
     let wheels = wheels::decode(root, findings);
     let images = images::decode(root, &wheels, findings);
     let default = images::default(root, &images, findings);
-    images::unused_wheels(&wheels, &images, findings);
 
     let section = root.section("gpu");
     let mirror = gpu::mirror(&section, findings);

@@ -9,7 +9,7 @@ use super::model::{Copy, Forbid, Image, Tier, Wheel};
 use super::section::{Section, string, unique};
 use super::wheels::{requirements, variables};
 use super::{names, paths};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::nearest;
 
 /// What images of tier base and runtime must not hold unless they say otherwise: a compiler, and its headers.
 const FORBIDDEN: &[&str] = &["**/bin/nvcc", "/usr/local/cuda/include"];
@@ -288,29 +288,4 @@ pub(super) fn default(
         );
     }
     Some(default)
-}
-
-/// Wheels that no image installs and no other wheel needs.
-pub(super) fn unused_wheels(
-    wheels: &BTreeMap<String, Wheel>,
-    images: &BTreeMap<String, Image>,
-    findings: &mut Findings,
-) {
-    let installed = images
-        .values()
-        .flat_map(|image| image.wheels.iter().map(|name| name.get_ref().as_str()));
-    let needed = wheels
-        .values()
-        .flat_map(|wheel| wheel.needs.iter().map(|need| need.get_ref().name.as_str()));
-    let used: BTreeSet<&str> = installed.chain(needed).collect();
-    for (name, wheel) in wheels.iter().filter(|(name, _)| !used.contains(name.as_str())) {
-        let here = findings.place(wheel.name.span());
-        findings.push(
-            Diagnostic::warning(format!("wheel `{name}` is never built"))
-                .at(here, "no image installs it, and no wheel needs it")
-                .help(format!(
-                    "add \"{name}\" to `wheels` of an image, or remove the table"
-                )),
-        );
-    }
 }

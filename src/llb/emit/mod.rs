@@ -95,7 +95,11 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
     };
     let output = emitter.lay(&image_plan.root);
     let lists = (!image_plan.lists.is_empty()).then(|| emitter.lists(&image_plan.lists));
-    Emitted { graph: emitter.graph, image: output, lists }
+    Emitted {
+        graph: emitter.graph,
+        image: output,
+        lists,
+    }
 }
 
 /// Layer numbers for progress lines: the base is 1.
@@ -151,12 +155,14 @@ impl Emitter<'_> {
         let made = match &stage.work {
             Work::Image(source) => {
                 let reference = match &source.digest {
-                    Some(digest) if !source.reference.contains('@') => format!("{}@{digest}", source.reference),
+                    Some(digest) if !source.reference.contains('@') => {
+                        format!("{}@{digest}", source.reference)
+                    }
                     _ => source.reference.clone(),
                 };
                 let mut image = ImageSource::new(reference);
                 image.resolve_mode = self.surroundings.resolve_mode;
-                Made::Filesystem(self.graph.image(image, self.quiet(metadata)))
+                Made::Filesystem(self.graph.image(image, metadata.ignore_cache(false)))
             }
             Work::System(system) => {
                 let on = self.filesystem(system.on);
@@ -180,8 +186,10 @@ impl Emitter<'_> {
             }
             Work::InstallWheels { root, wheels } => {
                 let on = self.lay(root);
-                let wheels: Vec<(String, Output)> =
-                    wheels.iter().map(|(name, id)| (name.clone(), self.folder(*id))).collect();
+                let wheels: Vec<(String, Output)> = wheels
+                    .iter()
+                    .map(|(name, id)| (name.clone(), self.folder(*id)))
+                    .collect();
                 let executed = self.install_wheels(&wheels, on, metadata);
                 self.installed(on, executed, &stage.name)
             }
@@ -200,7 +208,12 @@ impl Emitter<'_> {
                 let full = self.graph.file(file, metadata);
                 let alone = self.diff(on, full, &stage.name);
                 // Without diff the copy is made again on the image in progress; see `lay`.
-                Made::Tree(Tree { full, alone, path: "/", list: None })
+                Made::Tree(Tree {
+                    full,
+                    alone,
+                    path: "/",
+                    list: None,
+                })
             }
             Work::List { root, of } => {
                 let root = self.lay(root);
@@ -244,14 +257,14 @@ impl Emitter<'_> {
         }
         trees.into_iter().fold(base, |below, (id, tree)| {
             let stage = self.plan.stage(id);
-            let metadata = Metadata::named(format!("[{}] copy {}", self.image, stage.name)).group(group.clone());
-            let copy = match &stage.work {
-                Work::Copy(copy) => context_copy(self.context(), &copy.from, &copy.to),
-                _ => {
-                    let mut copy = Copy::new(tree.full, tree.path, tree.path);
-                    copy.contents_only = true;
-                    copy
-                }
+            let metadata =
+                Metadata::named(format!("[{}] copy {}", self.image, stage.name)).group(group.clone());
+            let copy = if let Work::Copy(copy) = &stage.work {
+                context_copy(self.context(), &copy.from, &copy.to)
+            } else {
+                let mut copy = Copy::new(tree.full, tree.path, tree.path);
+                copy.contents_only = true;
+                copy
             };
             self.graph.file(File::on(below).copy(copy), metadata)
         })
@@ -260,7 +273,12 @@ impl Emitter<'_> {
     /// A tree below `/opt/venv` that a step has made on `on`.
     fn installed(&mut self, on: Output, executed: steps::Installed, name: &str) -> Made {
         let alone = self.diff(on, executed.root, name);
-        Made::Tree(Tree { full: executed.root, alone, path: "/opt/venv", list: Some(executed.list) })
+        Made::Tree(Tree {
+            full: executed.root,
+            alone,
+            path: "/opt/venv",
+            list: Some(executed.list),
+        })
     }
 
     /// What a step has changed, or all of it where the daemon cannot tell.
@@ -278,8 +296,9 @@ impl Emitter<'_> {
                 let file = self.download(archive);
                 let mut unpack = Copy::new(file, format!("/{}", archive.filename), "/");
                 unpack.unpack = true;
-                let unpacked =
-                    self.graph.file(File::scratch().copy(unpack), Metadata::named("[python] unpack"));
+                let unpacked = self
+                    .graph
+                    .file(File::scratch().copy(unpack), Metadata::named("[python] unpack"));
                 (unpacked, "/*".to_owned())
             }
             PythonSource::Image { image, path } => (self.filesystem(*image), path.clone()),
@@ -289,7 +308,12 @@ impl Emitter<'_> {
         copy.wildcard = matches!(source, PythonSource::Archive(_));
         copy.follow_symlinks = true;
         let output = self.graph.file(File::scratch().copy(copy), metadata);
-        Made::Tree(Tree { full: output, alone: output, path: "/opt/python", list: None })
+        Made::Tree(Tree {
+            full: output,
+            alone: output,
+            path: "/opt/python",
+            list: None,
+        })
     }
 
     fn filesystem(&mut self, id: StageId) -> Output {
@@ -309,8 +333,15 @@ impl Emitter<'_> {
         source.checksum = Some(format!("sha256:{}", download.sha256));
         source.filename = Some(download.filename.clone());
         source.mode = Some(0o644);
-        let group = ProgressGroup { id: "wheelbase-fetch".into(), name: "fetch files of the lock".into(), weak: true };
-        self.graph.http(source, Metadata::named(format!("[fetch] {}", download.filename)).group(group))
+        let group = ProgressGroup {
+            id: "wheelbase-fetch".into(),
+            name: "fetch files of the lock".into(),
+            weak: true,
+        };
+        self.graph.http(
+            source,
+            Metadata::named(format!("[fetch] {}", download.filename)).group(group),
+        )
     }
 
     /// The build context, narrowed to what this image takes from it.
@@ -321,8 +352,14 @@ impl Emitter<'_> {
         let mut paths: BTreeSet<String> = BTreeSet::new();
         for (_, stage) in self.plan.iter() {
             match &stage.work {
-                Work::Compile(crate::plan::Compile { source: Source::Context { path, .. }, .. })
-                | Work::Project(crate::plan::Project { source: Source::Context { path, .. }, .. }) => {
+                Work::Compile(crate::plan::Compile {
+                    source: Source::Context { path, .. },
+                    ..
+                })
+                | Work::Project(crate::plan::Project {
+                    source: Source::Context { path, .. },
+                    ..
+                }) => {
                     paths.insert(path.clone());
                 }
                 Work::Copy(copy) => {
@@ -339,7 +376,9 @@ impl Emitter<'_> {
         }
         // Another set of paths is another transfer; sharing one would send files back and forth.
         source.shared_key_hint = format!("wheelbase-context-{}", self.image);
-        let context = self.graph.local(source, Metadata::named("[internal] load build context"));
+        let context = self
+            .graph
+            .local(source, Metadata::named("[internal] load build context"));
         self.context = Some(context);
         context
     }
@@ -378,11 +417,6 @@ impl Emitter<'_> {
         metadata
     }
 
-    /// Metadata of a source: sources have nothing to run again.
-    fn quiet(&self, metadata: Metadata) -> Metadata {
-        metadata.ignore_cache(false)
-    }
-
     /// The progress line of operations that only put layers together.
     fn assembly(&self) -> ProgressGroup {
         ProgressGroup {
@@ -401,7 +435,11 @@ impl Emitter<'_> {
     /// A read-only mount of something that is exact by definition: its bytes are not read for a key.
     fn exact(&self, dest: &str, source: Output) -> Mount {
         let mount = Mount::read_only(dest, source);
-        if self.surroundings.content_cache { mount.content_cache(super::ContentCache::Off) } else { mount }
+        if self.surroundings.content_cache {
+            mount.content_cache(super::ContentCache::Off)
+        } else {
+            mount
+        }
     }
 }
 

@@ -65,12 +65,15 @@ pub(super) fn describe(stage: &Stage) -> String {
 /// (`solver/llbsolver/ops/exec.go` leaves it out). Read back from /etc/hosts.
 fn number(host: &str, number: u32) -> ExtraHost {
     let [_, high, middle, low] = number.min(0x00ff_ffff).to_be_bytes();
-    ExtraHost { host: host.to_owned(), ip: format!("0.{high}.{middle}.{low}") }
+    ExtraHost {
+        host: host.to_owned(),
+        ip: format!("0.{high}.{middle}.{low}"),
+    }
 }
 
 impl Emitter<'_> {
     /// A step in an environment that is the same everywhere.
-    fn step(&self, args: Vec<String>, root: Output) -> Exec {
+    fn step(args: Vec<String>, root: Output) -> Exec {
         let mut exec = Exec::new(args);
         exec.env = BTreeMap::from(
             [
@@ -86,7 +89,7 @@ impl Emitter<'_> {
             ]
             .map(|(name, value)| (name.to_owned(), value.to_owned())),
         );
-        exec.cwd = "/".to_owned();
+        "/".clone_into(&mut exec.cwd);
         exec.root = Some(root);
         exec.network = Network::None;
         exec
@@ -94,7 +97,12 @@ impl Emitter<'_> {
 
     /// A step's text with its arguments.
     fn shell(text: String, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
-        let head = ["/bin/sh".to_owned(), "-euc".to_owned(), text, "wheelbase".to_owned()];
+        let head = [
+            "/bin/sh".to_owned(),
+            "-euc".to_owned(),
+            text,
+            "wheelbase".to_owned(),
+        ];
         head.into_iter().chain(arguments).collect()
     }
 
@@ -102,7 +110,8 @@ impl Emitter<'_> {
     fn go_online(&self, exec: &mut Exec) {
         exec.network = self.surroundings.online;
         exec.proxy.clone_from(&self.surroundings.proxy);
-        exec.extra_hosts.extend(self.surroundings.extra_hosts.iter().cloned());
+        exec.extra_hosts
+            .extend(self.surroundings.extra_hosts.iter().cloned());
         exec.mounts.push(Mount::secret("/wheelbase/ca.pem", "ca", true));
     }
 
@@ -112,18 +121,26 @@ impl Emitter<'_> {
         exec.mounts.push(Mount::secret("/wheelbase/netrc", "netrc", true));
         // Another uv may write another store, so the id carries which uv it is.
         let uv = self.plan.stage(self.plan.uv).key.short();
-        exec.mounts.push(Mount::cache("/wheelbase/cache", format!("wheelbase-uv-{uv}"), Sharing::Shared));
+        exec.mounts.push(Mount::cache(
+            "/wheelbase/cache",
+            format!("wheelbase-uv-{uv}"),
+            Sharing::Shared,
+        ));
     }
 
     pub(super) fn system(&mut self, system: &System, on: Output, metadata: Metadata) -> Output {
         let arguments = [
             system.family.to_owned(),
             system.python.clone().unwrap_or_default(),
-            if system.headers { "devel".to_owned() } else { String::new() },
+            if system.headers {
+                "devel".to_owned()
+            } else {
+                String::new()
+            },
             system.user.clone().unwrap_or_default(),
         ];
         let arguments = arguments.into_iter().chain(system.packages.iter().cloned());
-        let mut exec = self.step(Self::shell(steps::system(), arguments), on);
+        let mut exec = Self::step(Self::shell(steps::system(), arguments), on);
         self.go_online(&mut exec);
         exec.mounts.push(Mount::tmpfs("/tmp"));
         if system.family == "debian" {
@@ -140,14 +157,14 @@ impl Emitter<'_> {
             "-c".to_owned(),
             steps::unpack_uv(),
         ];
-        let mut exec = self.step(args, root);
+        let mut exec = Self::step(args, root);
         exec.mounts.push(self.exact("/wheelbase/wheel", wheel));
         self.folder_of(exec, "/wheelbase/out", metadata)
     }
 
     pub(super) fn venv(&mut self, on: Output, metadata: Metadata) -> Installed {
         let arguments = [self.plan.interpreter.clone(), steps::settle()];
-        let mut exec = self.step(Self::shell(steps::venv(), arguments), on);
+        let mut exec = Self::step(Self::shell(steps::venv(), arguments), on);
         exec.mounts.push(Mount::tmpfs("/tmp"));
         self.install_step(exec, metadata)
     }
@@ -158,10 +175,11 @@ impl Emitter<'_> {
         let mut exec = match &install.from {
             From::Files => {
                 let arguments = head.into_iter().chain(install.packages.iter().map(exact));
-                let mut exec = self.step(Self::shell(steps::install(), arguments), on);
+                let mut exec = Self::step(Self::shell(steps::install(), arguments), on);
                 for (index, package) in install.packages.iter().enumerate() {
                     let wheel = self.download(&package.wheel);
-                    exec.mounts.push(self.exact(&format!("/wheelbase/wheels/{index}"), wheel));
+                    exec.mounts
+                        .push(self.exact(&format!("/wheelbase/wheels/{index}"), wheel));
                 }
                 exec
             }
@@ -171,7 +189,7 @@ impl Emitter<'_> {
                     .iter()
                     .map(|package| format!("{} --hash=sha256:{}", exact(package), package.wheel.sha256));
                 let arguments = head.into_iter().chain([index.clone()]).chain(lines);
-                let mut exec = self.step(Self::shell(steps::index(), arguments), on);
+                let mut exec = Self::step(Self::shell(steps::index(), arguments), on);
                 self.use_index(&mut exec);
                 exec
             }
@@ -189,10 +207,13 @@ impl Emitter<'_> {
         metadata: Metadata,
     ) -> Installed {
         let head = [self.plan.interpreter.clone(), steps::settle()];
-        let arguments = head.into_iter().chain(wheels.iter().map(|(name, _)| name.clone()));
-        let mut exec = self.step(Self::shell(steps::install(), arguments), on);
+        let arguments = head
+            .into_iter()
+            .chain(wheels.iter().map(|(name, _)| name.clone()));
+        let mut exec = Self::step(Self::shell(steps::install(), arguments), on);
         for (index, (_, wheel)) in wheels.iter().enumerate() {
-            exec.mounts.push(Mount::read_only(format!("/wheelbase/wheels/{index}"), *wheel));
+            exec.mounts
+                .push(Mount::read_only(format!("/wheelbase/wheels/{index}"), *wheel));
         }
         exec.mounts.push(Mount::tmpfs("/tmp"));
         self.install_step(exec, metadata)
@@ -203,7 +224,10 @@ impl Emitter<'_> {
         exec.mounts.push(Mount::output("/wheelbase/out"));
         let executed = self.graph.exec(exec, metadata);
         let root = executed.root();
-        Installed { root, list: executed.mount("/wheelbase/out").unwrap_or(root) }
+        Installed {
+            root,
+            list: executed.mount("/wheelbase/out").unwrap_or(root),
+        }
     }
 
     pub(super) fn compile(&mut self, compile: &Compile, root: Output, metadata: Metadata) -> Output {
@@ -215,8 +239,15 @@ impl Emitter<'_> {
             source => ("folder", {
                 let (source, selector) = self.source(&compile.name, source);
                 let dest = format!("/src/{}", compile.name);
-                Mount::bind(dest, Bind { source: Some(source), access: Access::Discard, ..Bind::default() })
-                    .selector(selector)
+                Mount::bind(
+                    dest,
+                    Bind {
+                        source: Some(source),
+                        access: Access::Discard,
+                        ..Bind::default()
+                    },
+                )
+                .selector(selector)
             }),
         };
         let tool = if compile.cache.is_some() { "ccache" } else { "none" };
@@ -226,7 +257,7 @@ impl Emitter<'_> {
             tool.to_owned(),
             compile.command.clone().unwrap_or_default(),
         ];
-        let mut exec = self.step(Self::shell(steps::compile(), arguments), root);
+        let mut exec = Self::step(Self::shell(steps::compile(), arguments), root);
         exec.env.extend(self.compile_env(compile));
         exec.mounts.push(source);
         exec.mounts.push(self.uv());
@@ -235,8 +266,13 @@ impl Emitter<'_> {
         }
         exec.extra_hosts.push(number(JOBS, compile.jobs.unwrap_or(0)));
         if let Some(cache) = &compile.cache {
-            exec.extra_hosts.push(number(CACHE_MEGABYTES, cache.max_megabytes));
-            exec.mounts.push(Mount::cache("/wheelbase/cache", cache.id.clone(), Sharing::Shared));
+            exec.extra_hosts
+                .push(number(CACHE_MEGABYTES, cache.max_megabytes));
+            exec.mounts.push(Mount::cache(
+                "/wheelbase/cache",
+                cache.id.clone(),
+                Sharing::Shared,
+            ));
         }
         self.folder_of(exec, "/wheels", metadata)
     }
@@ -253,7 +289,10 @@ impl Emitter<'_> {
         };
         let path = env.get("PATH").map_or(PATH, String::as_str);
         let path = format!("/opt/venv/bin:{path}");
-        let cuda = env.get("CUDA_HOME").cloned().unwrap_or_else(|| "/usr/local/cuda".to_owned());
+        let cuda = env
+            .get("CUDA_HOME")
+            .cloned()
+            .unwrap_or_else(|| "/usr/local/cuda".to_owned());
         env.insert("PATH".to_owned(), path);
         env.insert("VIRTUAL_ENV".to_owned(), "/opt/venv".to_owned());
         // Linking against the driver needs the stub; running must not find it.
@@ -271,12 +310,18 @@ impl Emitter<'_> {
 
     pub(super) fn project(&mut self, project: &Project, root: Output, metadata: Metadata) -> Output {
         let (source, selector) = self.source(&project.name, &project.source);
-        let mode = if project.backend_index.is_some() { "isolated" } else { "offline" };
+        let mode = if project.backend_index.is_some() {
+            "isolated"
+        } else {
+            "offline"
+        };
         let index = project.backend_index.clone().unwrap_or_default();
         let arguments = [project.name.clone(), mode.to_owned(), index];
-        let mut exec = self.step(Self::shell(steps::project(), arguments), root);
-        exec.env.insert("PATH".to_owned(), format!("/opt/venv/bin:{PATH}"));
-        exec.mounts.push(Mount::read_only("/wheelbase/source", source).selector(selector));
+        let mut exec = Self::step(Self::shell(steps::project(), arguments), root);
+        exec.env
+            .insert("PATH".to_owned(), format!("/opt/venv/bin:{PATH}"));
+        exec.mounts
+            .push(Mount::read_only("/wheelbase/source", source).selector(selector));
         exec.mounts.push(self.uv());
         if project.backend_index.is_some() {
             self.use_index(&mut exec);
@@ -287,7 +332,11 @@ impl Emitter<'_> {
     /// A source tree and the folder of it that is meant.
     fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
         match source {
-            Source::Context { path, include, exclude } => {
+            Source::Context {
+                path,
+                include,
+                exclude,
+            } => {
                 let context = self.context();
                 let mut copy = Copy::new(context, format!("/{}", path.trim_start_matches('.')), "/");
                 copy.contents_only = true;
@@ -297,9 +346,17 @@ impl Emitter<'_> {
                     copy.exclude.clone_from(exclude);
                 }
                 let metadata = Metadata::named(format!("[wheel {name}] take {path}"));
-                (self.graph.file(File::scratch().copy(copy), metadata), String::new())
+                (
+                    self.graph.file(File::scratch().copy(copy), metadata),
+                    String::new(),
+                )
             }
-            Source::Git { url, rev, subdir, submodules } => {
+            Source::Git {
+                url,
+                rev,
+                subdir,
+                submodules,
+            } => {
                 let mut git = GitSource::new(url, rev);
                 git.skip_submodules = !submodules;
                 if url.starts_with("ssh://") || !url.contains("://") {
@@ -322,7 +379,7 @@ impl Emitter<'_> {
             "/wheelbase/image".to_owned(),
             "/wheelbase/out/files".to_owned(),
         ];
-        let mut exec = self.step(args, root);
+        let mut exec = Self::step(args, root);
         exec.mounts.push(self.exact("/wheelbase/image", of));
         self.folder_of(exec, "/wheelbase/out", metadata)
     }

@@ -66,7 +66,7 @@ fi
 if [ -n "$command" ]; then
     sh -euc "$command"
 else
-    /wheelbase/uv/uv build --quiet --wheel --offline --no-config --no-build-isolation --no-cache \
+    /wheelbase/uv/uv build --wheel --offline --no-config --no-build-isolation --no-cache \
         --python /opt/venv/bin/python --out-dir /wheels .
 fi
 rm -f /wheels/.gitignore
@@ -76,6 +76,9 @@ if [ "$cache" = ccache ]; then
     count() { grep -cE "^($1)\$" /tmp/ccache-stats || true; }
     hits=$(count 'direct_cache_hit|preprocessed_cache_hit')
     misses=$(count cache_miss)
-    uncached=$(grep -cvE '^(#.*|direct_cache_(hit|miss)|preprocessed_cache_(hit|miss)|cache_miss|local_storage_.*|primary_storage_.*|remote_storage_.*|secondary_storage_.*|files_in_cache|cleanups_performed|cache_size_kibibyte)$' /tmp/ccache-stats || true)
+    # Linking is no compile; what is left of the calls could have been cached and was not.
+    calls=$(grep -c '^# ' /tmp/ccache-stats || true)
+    links=$(count 'called_for_link|called_for_preprocessing|no_input_file')
+    uncached=$((calls - links - hits - misses))
     echo "wheelbase: $name: ccache hits=$hits misses=$misses uncacheable=$uncached"
 fi

@@ -5,10 +5,10 @@ cd /src
 if [ -r /wheelbase/ca.pem ]; then export SSL_CERT_FILE=/wheelbase/ca.pem; fi
 if [ -r /wheelbase/netrc ]; then export NETRC=/wheelbase/netrc; fi
 if [ "$2" = isolated ]; then
-    UV_CACHE_DIR=/wheelbase/cache /wheelbase/uv/uv build --quiet --wheel --no-config --no-sources \
+    UV_CACHE_DIR=/wheelbase/cache /wheelbase/uv/uv build --wheel --no-config --no-sources \
         ${3:+--default-index "$3"} --python /opt/venv/bin/python --out-dir /wheels .
 else
-    /wheelbase/uv/uv build --quiet --wheel --offline --no-config --no-cache --no-sources --no-build-isolation \
+    /wheelbase/uv/uv build --wheel --offline --no-config --no-cache --no-sources --no-build-isolation \
         --python /opt/venv/bin/python --out-dir /wheels .
 fi
 rm -f /wheels/.gitignore

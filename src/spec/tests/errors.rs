@@ -152,7 +152,6 @@ cases! {
 
     warning_newer_than_the_table: warnings(&small("12.8.1", "14.0.0"));
     warning_end_of_life: warnings(&small("12.8.1", "12.8.0"));
-    warning_wheel_never_built: warnings(&format!("{SMALL}[wheels.a]\narch = \"any\"\nsource = {{ lock = true }}\n"));
     warning_own_variables: warnings(&wheel("source = { lock = true }\nenv = { MAX_JOBS = \"4\" }"));
     warning_secret_in_env: warnings(&image("env = { HF_TOKEN = \"hf_hunter2\" }"));
     warning_empty_image: warnings(&format!("{SMALL}[images.empty]\n"));

@@ -1,0 +1,4 @@
+FROM scratch
+COPY uv uvx /
+WORKDIR /io
+ENTRYPOINT ["/uv"]
