@@ -1,6 +1,12 @@
 //! The generated half of `src/proto`: it is fresh, and it says on the wire what an independent
 //! implementation of BuildKit's messages says.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

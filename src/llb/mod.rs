@@ -11,6 +11,7 @@
 mod caps;
 mod definition;
 mod exec;
+mod exec_op;
 mod file;
 mod file_op;
 mod git;
@@ -22,6 +23,7 @@ mod local;
 mod merge;
 mod metadata;
 mod mount;
+mod mount_op;
 mod path;
 mod reference;
 mod source_map;
