@@ -13,7 +13,7 @@ const RULES: &[(&str, &[&str])] = &[
     ("plan", &["diagnostic", "platform", "spec", "lock"]),
     ("llb/emit", &["diagnostic", "platform", "plan", "llb"]),
     ("llb", &["diagnostic", "platform", "proto"]),
-    ("gateway", &["diagnostic", "platform", "proto"]),
+    ("gateway", &["diagnostic", "platform", "proto", "llb"]),
     (
         "frontend",
         &[
@@ -35,7 +35,8 @@ const POWERS: &[(&str, &[&str])] = &[
     ("tonic::", &["gateway", "proto"]),
     ("tokio::", &["gateway", "frontend"]),
     ("std::fs", &["cli"]),
-    ("std::net", &[]),
+    ("TcpStream", &[]),
+    ("UnixStream", &[]),
     ("std::process", &["cli", "gateway"]),
     ("std::env", &["cli", "gateway", "frontend"]),
     ("std::time", &["gateway"]),
@@ -67,7 +68,7 @@ fn sources() -> Vec<(String, String)> {
         .map(|path| {
             let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
             let text = fs::read_to_string(&path).unwrap();
-            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let text = without_tests(&text);
             let code: Vec<&str> = text
                 .lines()
                 .filter(|line| !line.trim_start().starts_with("//"))
@@ -76,6 +77,15 @@ fn sources() -> Vec<(String, String)> {
         })
         .filter(|(name, _)| !name.ends_with("testing.rs"))
         .collect()
+}
+
+/// A source up to its module of tests, which is the last thing in it.
+fn without_tests(text: &str) -> &str {
+    let end = text.match_indices("#[cfg(test)]\n").find(|(at, mark)| {
+        let next = text[at + mark.len()..].lines().next().unwrap_or_default();
+        next.contains("mod tests {")
+    });
+    end.map_or(text, |(at, _)| &text[..at])
 }
 
 fn rule(name: &str) -> Option<&'static (&'static str, &'static [&'static str])> {

@@ -213,7 +213,7 @@ impl Graph {
             constraints: Some(pb::WorkerConstraints::default()),
             op: Some(op),
         };
-        let bytes = op.encode_to_vec();
+        let bytes = encode(op.clone());
         let digest = digest_of(&bytes);
         let caps = caps.into_iter().map(|cap| cap.id().to_owned()).collect();
         let foreign_places = Vec::new();
@@ -276,6 +276,19 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
     }
     text
+}
+
+/// The bytes of an operation as Go writes them: in order of field numbers, except that the kind of operation, a
+/// `oneof`, comes last. BuildKit decodes, encodes and digests what it gets anew (`recomputeDigests` in
+/// `solver/llbsolver/vertex.go`) and looks up source locations by that digest, so any other order would lose them.
+fn encode(mut op: pb::Op) -> Vec<u8> {
+    let kind = pb::Op {
+        op: op.op.take(),
+        ..pb::Op::default()
+    };
+    let mut bytes = op.encode_to_vec();
+    kind.encode(&mut bytes).ok();
+    bytes
 }
 
 #[cfg(test)]

@@ -164,9 +164,9 @@ mod tests {
         let base = graph.image(ImageSource::new("base"), metadata.at(Location::new(&same, 6..11)));
         let made = File::on(base).mkfile(Mkfile::new("/f", ""));
         let made = graph.file(made, Metadata::default().at(Location::new(&same, 6..11)));
-        let bare = graph.file(File::on(made).mkfile(Mkfile::new("/g", "")), Metadata::default());
+        let unplaced = graph.file(File::on(made).mkfile(Mkfile::new("/g", "")), Metadata::default());
 
-        let source = graph.definition(bare).source.unwrap();
+        let source = graph.definition(unplaced).source.unwrap();
         let names: Vec<&str> = source.infos.iter().map(|info| info.filename.as_str()).collect();
         assert_eq!(names, ["wheelbase.toml", "uv.lock"]);
         assert_eq!(source.infos[0].data, file.text.as_bytes());
@@ -178,6 +178,6 @@ mod tests {
         assert_eq!(first[0].ranges, [range((1, 0), (1, 5)), range((2, 0), (2, 5))]);
         assert_eq!((first[0].source_index, first[1].source_index), (0, 1));
         assert_eq!(source.locations[graph.digest(made)].locations.len(), 1);
-        assert!(!source.locations.contains_key(graph.digest(bare)));
+        assert!(!source.locations.contains_key(graph.digest(unplaced)));
     }
 }

@@ -258,7 +258,7 @@ impl Emitter<'_> {
         trees.into_iter().fold(base, |below, (id, tree)| {
             let stage = self.plan.stage(id);
             let metadata =
-                Metadata::named(format!("[{}] copy {}", self.image, stage.name)).group(group.clone());
+                Metadata::named(format!("[{}] lay {}", self.image, stage.name)).group(group.clone());
             let copy = if let Work::Copy(copy) = &stage.work {
                 context_copy(self.context(), &copy.from, &copy.to)
             } else {
@@ -286,7 +286,7 @@ impl Emitter<'_> {
         if !self.surroundings.merge {
             return upper;
         }
-        let metadata = Metadata::named(format!("[{}] layer of {name}", self.image)).group(self.assembly());
+        let metadata = Metadata::named(format!("[{}] take {name}", self.image)).group(self.assembly());
         self.graph.diff(Some(lower), upper, metadata)
     }
 

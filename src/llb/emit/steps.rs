@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::super::{
-    Access, Bind, Copy, Exec, ExtraHost, File, GitSource, Metadata, Mount, Network, Output, Sharing,
+    Access, Bind, Copy, Exec, ExtraHost, File, GitSource, Metadata, Mkfile, Mount, Network, Output, Sharing,
+    Timestamp,
 };
 use super::Emitter;
 use crate::plan::{Compile, From, Install, Project, Source, Stage, System, Work, steps};
@@ -13,6 +14,11 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 /// 1980-01-01, the earliest time that a zip file, and so a wheel, can hold.
 const EPOCH: &str = "315532800";
+
+/// Where a step's texts are mounted.
+const STEP: &str = "/wheelbase/step";
+const SETTLE: &str = "/wheelbase/settle";
+const PROGRAM: &str = "/wheelbase/program";
 
 /// Names under which numbers are handed to a step outside its key; see `number`.
 const JOBS: &str = "jobs.wheelbase.internal";
@@ -95,15 +101,36 @@ impl Emitter<'_> {
         exec
     }
 
-    /// A step's text with its arguments.
-    fn shell(text: String, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
-        let head = [
-            "/bin/sh".to_owned(),
-            "-euc".to_owned(),
-            text,
-            "wheelbase".to_owned(),
-        ];
-        head.into_iter().chain(arguments).collect()
+    /// A step that runs a shell text. The text is a mounted file and not an argument: it is keyed just the same,
+    /// and what BuildKit says of a failed step stays readable.
+    fn shell(&mut self, text: String, arguments: impl IntoIterator<Item = String>, root: Output) -> Exec {
+        let head = ["/bin/sh", "-eu", STEP].map(str::to_owned);
+        let mut exec = Self::step(head.into_iter().chain(arguments).collect(), root);
+        exec.mounts.push(self.program(STEP, text));
+        exec
+    }
+
+    /// A step that runs a Python text, without site packages.
+    fn python_step(
+        &mut self,
+        text: String,
+        arguments: impl IntoIterator<Item = String>,
+        root: Output,
+    ) -> Exec {
+        let head = [self.plan.interpreter.as_str(), "-I", "-S", PROGRAM].map(str::to_owned);
+        let mut exec = Self::step(head.into_iter().chain(arguments).collect(), root);
+        exec.mounts.push(self.program(PROGRAM, text));
+        exec
+    }
+
+    /// A text as a file of a step.
+    fn program(&mut self, dest: &str, text: String) -> Mount {
+        let mut file = Mkfile::new("/program", text + "\n");
+        file.mode = 0o644;
+        file.timestamp = Some(Timestamp::from_seconds(0));
+        let metadata = Metadata::named(format!("[internal] write {dest}"));
+        let program = self.graph.file(File::scratch().mkfile(file), metadata);
+        Mount::read_only(dest, program).selector("/program")
     }
 
     /// Lets a step use the network, with the client's proxy, hosts and certificate.
@@ -140,7 +167,7 @@ impl Emitter<'_> {
             system.user.clone().unwrap_or_default(),
         ];
         let arguments = arguments.into_iter().chain(system.packages.iter().cloned());
-        let mut exec = Self::step(Self::shell(steps::system(), arguments), on);
+        let mut exec = self.shell(steps::system(), arguments, on);
         self.go_online(&mut exec);
         exec.mounts.push(Mount::tmpfs("/tmp"));
         if system.family == "debian" {
@@ -151,31 +178,25 @@ impl Emitter<'_> {
     }
 
     pub(super) fn unpack_uv(&mut self, root: Output, wheel: Output, metadata: Metadata) -> Output {
-        let args = vec![
-            self.plan.interpreter.clone(),
-            "-I".to_owned(),
-            "-c".to_owned(),
-            steps::unpack_uv(),
-        ];
-        let mut exec = Self::step(args, root);
+        let mut exec = self.python_step(steps::unpack_uv(), [], root);
         exec.mounts.push(self.exact("/wheelbase/wheel", wheel));
         self.folder_of(exec, "/wheelbase/out", metadata)
     }
 
     pub(super) fn venv(&mut self, on: Output, metadata: Metadata) -> Installed {
-        let arguments = [self.plan.interpreter.clone(), steps::settle()];
-        let mut exec = Self::step(Self::shell(steps::venv(), arguments), on);
+        let arguments = [self.plan.interpreter.clone(), SETTLE.to_owned()];
+        let mut exec = self.shell(steps::venv(), arguments, on);
         exec.mounts.push(Mount::tmpfs("/tmp"));
         self.install_step(exec, metadata)
     }
 
     pub(super) fn install(&mut self, install: &Install, on: Output, metadata: Metadata) -> Installed {
-        let head = [self.plan.interpreter.clone(), steps::settle()];
+        let head = [self.plan.interpreter.clone(), SETTLE.to_owned()];
         let exact = |package: &crate::plan::Package| format!("{}=={}", package.name, package.version);
         let mut exec = match &install.from {
             From::Files => {
                 let arguments = head.into_iter().chain(install.packages.iter().map(exact));
-                let mut exec = Self::step(Self::shell(steps::install(), arguments), on);
+                let mut exec = self.shell(steps::install(), arguments, on);
                 for (index, package) in install.packages.iter().enumerate() {
                     let wheel = self.download(&package.wheel);
                     exec.mounts
@@ -189,7 +210,7 @@ impl Emitter<'_> {
                     .iter()
                     .map(|package| format!("{} --hash=sha256:{}", exact(package), package.wheel.sha256));
                 let arguments = head.into_iter().chain([index.clone()]).chain(lines);
-                let mut exec = Self::step(Self::shell(steps::index(), arguments), on);
+                let mut exec = self.shell(steps::index(), arguments, on);
                 self.use_index(&mut exec);
                 exec
             }
@@ -206,11 +227,11 @@ impl Emitter<'_> {
         on: Output,
         metadata: Metadata,
     ) -> Installed {
-        let head = [self.plan.interpreter.clone(), steps::settle()];
+        let head = [self.plan.interpreter.clone(), SETTLE.to_owned()];
         let arguments = head
             .into_iter()
             .chain(wheels.iter().map(|(name, _)| name.clone()));
-        let mut exec = Self::step(Self::shell(steps::install(), arguments), on);
+        let mut exec = self.shell(steps::install(), arguments, on);
         for (index, (_, wheel)) in wheels.iter().enumerate() {
             exec.mounts
                 .push(Mount::read_only(format!("/wheelbase/wheels/{index}"), *wheel));
@@ -221,6 +242,7 @@ impl Emitter<'_> {
 
     fn install_step(&mut self, mut exec: Exec, metadata: Metadata) -> Installed {
         exec.mounts.push(self.uv());
+        exec.mounts.push(self.program(SETTLE, steps::settle()));
         exec.mounts.push(Mount::output("/wheelbase/out"));
         let executed = self.graph.exec(exec, metadata);
         let root = executed.root();
@@ -257,7 +279,7 @@ impl Emitter<'_> {
             tool.to_owned(),
             compile.command.clone().unwrap_or_default(),
         ];
-        let mut exec = Self::step(Self::shell(steps::compile(), arguments), root);
+        let mut exec = self.shell(steps::compile(), arguments, root);
         exec.env.extend(self.compile_env(compile));
         exec.mounts.push(source);
         exec.mounts.push(self.uv());
@@ -317,7 +339,7 @@ impl Emitter<'_> {
         };
         let index = project.backend_index.clone().unwrap_or_default();
         let arguments = [project.name.clone(), mode.to_owned(), index];
-        let mut exec = Self::step(Self::shell(steps::project(), arguments), root);
+        let mut exec = self.shell(steps::project(), arguments, root);
         exec.env
             .insert("PATH".to_owned(), format!("/opt/venv/bin:{PATH}"));
         exec.mounts
@@ -370,16 +392,8 @@ impl Emitter<'_> {
     }
 
     pub(super) fn list(&mut self, root: Output, of: Output, metadata: Metadata) -> Output {
-        let args = vec![
-            self.plan.interpreter.clone(),
-            "-I".to_owned(),
-            "-S".to_owned(),
-            "-c".to_owned(),
-            steps::list(),
-            "/wheelbase/image".to_owned(),
-            "/wheelbase/out/files".to_owned(),
-        ];
-        let mut exec = Self::step(args, root);
+        let arguments = ["/wheelbase/image", "/wheelbase/out/files"].map(str::to_owned);
+        let mut exec = self.python_step(steps::list(), arguments, root);
         exec.mounts.push(self.exact("/wheelbase/image", of));
         self.folder_of(exec, "/wheelbase/out", metadata)
     }
