@@ -3,6 +3,12 @@
 //! `golden` holds the digest of every operation of every example image. A change there rebuilds layers of every user
 //! once: it is a key break, and stands in CHANGELOG.md.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::format_collect,
+    reason = "a test fails by panicking"
+)]
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
