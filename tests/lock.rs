@@ -3,6 +3,14 @@
 //! `WHEELBASE_CORPUS` names a folder with `uvlock/*/uv.lock` and the `pyproject.toml` files beside them; `UV` a uv
 //! binary, else one on `PATH` is taken. Where they are absent these tests say so and pass, except under `CI`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it compared"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
