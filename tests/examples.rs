@@ -3,6 +3,12 @@
 //! `golden` holds the digest of every operation of every example image. A change there rebuilds layers of every user
 //! once: it is a key break, and stands in CHANGELOG.md.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::format_collect,
+    reason = "a test fails by panicking"
+)]
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -182,6 +188,110 @@ fn the_order_of_tables_gives_the_same_operations() {
     );
     assert_eq!(before.def, after.def);
     assert_eq!(before.metadata, after.metadata);
+}
+
+/// Keys of an image's stages by name, for a quickstart with edited files.
+fn keys(image: &str, edits: &[(&str, &str, &str)]) -> BTreeMap<String, String> {
+    let folder = example("quickstart");
+    let copy = tempfile::tempdir().unwrap();
+    for file in [
+        "wheelbase.toml",
+        "uv.lock",
+        "train/pyproject.toml",
+        "serve/pyproject.toml",
+    ] {
+        let mut text = std::fs::read_to_string(folder.join(file)).unwrap();
+        for (_, from, to) in edits.iter().filter(|(edited, ..)| *edited == file) {
+            assert!(text.contains(from), "{file} has no {from}");
+            text = text.replace(from, to);
+        }
+        std::fs::create_dir_all(copy.path().join(file).parent().unwrap()).unwrap();
+        std::fs::write(copy.path().join(file), text).unwrap();
+    }
+    let json = printed(copy.path(), &["plan", image, "--format", "json"]);
+    let plan: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let stages = plan["stages"].as_array().unwrap().iter();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    stages
+        .map(|stage| (text(&stage["name"]), text(&stage["key"])))
+        .collect()
+}
+
+fn changed(image: &str, edits: &[(&str, &str, &str)]) -> Vec<String> {
+    let (before, after) = (keys(image, &[]), keys(image, edits));
+    assert_eq!(
+        before.keys().collect::<Vec<_>>(),
+        after.keys().collect::<Vec<_>>()
+    );
+    before
+        .into_iter()
+        .filter(|(name, key)| after[name] != *key)
+        .map(|(name, _)| name)
+        .collect()
+}
+
+#[test]
+fn what_must_not_rebuild_anything_is_in_no_key() {
+    let nothing: [String; 0] = [];
+    let spec = "wheelbase.toml";
+    assert_eq!(
+        changed("serve", &[("uv.lock", "2025.1.31", "2025.1.30")]),
+        nothing,
+        "a package it does not use"
+    );
+    assert_eq!(
+        changed(
+            "serve",
+            &[(
+                spec,
+                "needs  = [\"setuptools\"]",
+                "needs = [\"setuptools\"]\njobs = 2"
+            )]
+        ),
+        nothing
+    );
+    let cache = "[compiler-cache]\nscope = \"other\"\nmax-size = \"1G\"\n\n[images.train]";
+    assert_eq!(
+        changed("serve", &[(spec, "[images.train]", cache)]),
+        nothing,
+        "scope and size of the cache"
+    );
+    assert_eq!(
+        changed(
+            "serve",
+            &[(
+                "uv.lock",
+                "http://127.0.0.1:5080/files",
+                "http://127.0.0.1:6080/other"
+            )]
+        ),
+        nothing
+    );
+    assert_eq!(
+        changed(
+            "serve",
+            &[(
+                "uv.lock",
+                "name = \"serve\"\nversion = \"0.1.0\"",
+                "name = \"serve\"\nversion = \"0.2.0\""
+            )]
+        ),
+        nothing,
+        "the project's own version is in the files that are built, not in the lock's subset"
+    );
+}
+
+#[test]
+fn what_matters_is_in_exactly_the_keys_that_it_matters_to() {
+    let spec = "wheelbase.toml";
+    let layer = changed(
+        "serve",
+        &[("uv.lock", "version = \"3.10\"", "version = \"3.11\"")],
+    );
+    assert_eq!(layer.len(), 1, "{layer:?}");
+    assert!(layer[0].starts_with("layer packages"), "{layer:?}");
+    let archs = changed("serve", &[(spec, "[\"8.0\", \"9.0\"]", "[\"9.0\"]")]);
+    assert_eq!(archs, ["layer rowmax", "wheel rowmax"]);
 }
 
 #[test]

@@ -3,9 +3,10 @@
 //! BuildKit starts this program in the frontend image and talks to it over standard input and output. Everything
 //! that goes wrong is an answer to the user, with the line of the spec where there is one; nothing is printed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
@@ -98,15 +99,19 @@ async fn build(
     platform: &Platform,
 ) -> Result<(PlatformImage, Vec<u8>), Failure> {
     let images = BTreeSet::from([image.to_owned()]);
-    let resolved = resolve::images(client, options, &read.spec, &images, platform).await?;
-    let plan = plan::plan(&Request {
+    let unresolved = BTreeMap::new();
+    let mut request = Request {
         spec: &read.spec,
         lock: read.lock.as_ref(),
         projects: &read.projects,
         platform: platform.clone(),
-        resolved: &resolved,
+        resolved: &unresolved,
         images: &images,
-    })?;
+    };
+    let references = plan::references(&plan::plan(&request)?);
+    let resolved = resolve::images(client, options, &references, platform).await?;
+    request.resolved = &resolved;
+    let plan = plan::plan(&request)?;
 
     let surroundings = surroundings(client, options, read)?;
     failure::check_patterns(&plan, &surroundings)?;
@@ -206,11 +211,15 @@ async fn check_forbidden(
         return Ok(());
     };
     let image_plan = &plan.images[image];
-    let mut tree = forbid::Tree::default();
+    let mut reads = JoinSet::new();
     for index in 0..image_plan.lists.len() {
-        let Some(bytes) = client.read_file(&reference, &format!("/{index}")).await? else {
-            continue;
-        };
+        let (client, reference) = (client.clone(), reference.clone());
+        reads.spawn(async move { (index, client.read_file(&reference, &format!("/{index}")).await) });
+    }
+    let lists: BTreeMap<usize, _> = reads.join_all().await.into_iter().collect();
+    let mut tree = forbid::Tree::default();
+    for list in lists.into_values() {
+        let bytes = list?.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;
         tree.lay(&String::from_utf8_lossy(&bytes))
             .map_err(|error| Diagnostic::error(error.to_string()))?;
     }

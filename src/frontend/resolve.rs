@@ -1,26 +1,23 @@
 //! Asks for the digest and config of every image that a plan stands on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tokio::task::JoinSet;
 
 use super::failure::Failure;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::gateway::{Client, Options};
-use crate::plan::{self, Resolved};
+use crate::plan::Resolved;
 use crate::platform::Platform;
-use crate::spec::Spec;
 
 /// Resolves all references at the same time. What does not exist is reported at its place in the spec, all of it at
 /// once.
 pub(super) async fn images(
     client: &Client,
     options: &Options,
-    spec: &Spec,
-    images: &BTreeSet<String>,
+    references: &BTreeMap<String, Location>,
     platform: &Platform,
 ) -> Result<BTreeMap<String, Resolved>, Failure> {
-    let references = plan::references(spec, images);
     let mode = options.resolve_mode()?;
     let mut questions = JoinSet::new();
     for reference in references.keys().cloned() {

@@ -102,9 +102,11 @@ fn is_git(value: &str) -> bool {
     match value.split_once("://") {
         Some(("git" | "ssh", _)) => true,
         Some(("http" | "https", rest)) => {
-            let path = rest.split(['#', '?']).next().unwrap_or_default();
-            path.trim_end_matches('/')
-                .rsplit_once('.')
+            let address = rest.split(['#', '?']).next().unwrap_or_default();
+            let path = address
+                .split_once('/')
+                .map_or("", |(_, path)| path.trim_end_matches('/'));
+            path.rsplit_once('.')
                 .is_some_and(|(_, extension)| extension == "git")
         }
         Some(_) => false,
@@ -188,6 +190,7 @@ mod tests {
                 "https://files.example/a.tar",
                 Source::Http("https://files.example/a.tar".into()),
             ),
+            ("https://files.git", Source::Http("https://files.git".into())),
             ("local:src", Source::Local("src".into())),
             ("input:base", Source::Input("base".into())),
             (

@@ -97,7 +97,10 @@ impl Graph {
             ("git.authtokensecret".to_owned(), token),
             ("git.authheadersecret".to_owned(), header),
         ]);
-        let known_ssh_hosts = source.known_ssh_hosts.filter(|_| remote.ssh);
+        let known_ssh_hosts = source
+            .known_ssh_hosts
+            .filter(|_| remote.ssh)
+            .map(|lines| format!("{}\n", lines.trim_end_matches('\n')));
         let ssh_socket = remote
             .ssh
             .then(|| source.ssh_socket.unwrap_or_else(|| "default".to_owned()));
@@ -294,7 +297,7 @@ mod tests {
             ("git.fetchbycommit", "true"),
             ("git.fullurl", "git@git.example:a"),
             ("git.keepgitdir", "true"),
-            ("git.knownsshhosts", "git.example ssh-ed25519 AAAA"),
+            ("git.knownsshhosts", "git.example ssh-ed25519 AAAA\n"),
             ("git.mountsshsock", "agent"),
             ("git.mtime", "commit"),
             ("git.skipsubmodules", "true"),

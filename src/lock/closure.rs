@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pep440_rs::Version;
 
 use super::error::SubsetError;
-use super::marker::Environment;
+use super::expression::Environment;
 use super::roots::{Selection, forked, select};
 use super::tags::Tags;
 use super::walk::Walker;

@@ -6,15 +6,13 @@
 //! here, so each distinct marker is parsed once, when first reached, into a plain expression. A test holds the values
 //! against `pep508_rs`.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
 use pep440_rs::{Operator, Version, VersionPattern, VersionSpecifier};
 
-use super::PythonVersion;
-use crate::platform::Platform;
+use super::expression::{Comparison, Expression, Release, Text};
 
 /// A distinct marker of the lock, parsed when it is first evaluated.
 #[derive(Debug, Clone)]
@@ -44,171 +42,6 @@ impl Marker {
         match parsed {
             Ok((expression, has_extra)) => Ok((expression, *has_extra)),
             Err(what) => Err(what),
-        }
-    }
-}
-
-/// The values of the marker variables on a target: CPython on Linux.
-#[derive(Debug, Clone)]
-pub(super) struct Environment {
-    python_version: Version,
-    python_full_version: Version,
-    machine: String,
-}
-
-impl Environment {
-    pub(super) fn new(platform: &Platform, python: PythonVersion) -> Self {
-        let PythonVersion { major, minor, patch } = python;
-        let (major, minor, patch) = (u64::from(major), u64::from(minor), u64::from(patch.unwrap_or(0)));
-        Self {
-            python_version: Version::new([major, minor]),
-            python_full_version: Version::new([major, minor, patch]),
-            machine: platform.machine().to_owned(),
-        }
-    }
-
-    fn text(&self, variable: Text) -> &str {
-        match variable {
-            Text::ImplementationName => "cpython",
-            Text::OsName => "posix",
-            Text::PlatformMachine => &self.machine,
-            Text::PlatformPythonImplementation => "CPython",
-            Text::PlatformSystem => "Linux",
-            Text::SysPlatform => "linux",
-            // The kernel is the host's: nothing can be said of it when an image is planned.
-            Text::PlatformRelease | Text::PlatformVersion => "",
-        }
-    }
-}
-
-/// A string variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Text {
-    ImplementationName,
-    OsName,
-    PlatformMachine,
-    PlatformPythonImplementation,
-    PlatformRelease,
-    PlatformSystem,
-    PlatformVersion,
-    SysPlatform,
-}
-
-/// A version variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Release {
-    ImplementationVersion,
-    PythonFullVersion,
-    PythonVersion,
-}
-
-/// A comparison of strings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    /// The variable is a part of the value.
-    In,
-    NotIn,
-    /// The value is a part of the variable.
-    Contains,
-    NotContains,
-}
-
-/// A marker as a formula.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Expression {
-    All(Vec<Expression>),
-    Any(Vec<Expression>),
-    Text {
-        variable: Text,
-        comparison: Comparison,
-        value: String,
-    },
-    Release {
-        variable: Release,
-        specifier: VersionSpecifier,
-    },
-    /// `in` and `not in` with a list of versions.
-    OneOf {
-        variable: Release,
-        versions: Vec<Version>,
-        negated: bool,
-    },
-    Extra {
-        name: String,
-        negated: bool,
-    },
-}
-
-impl Expression {
-    /// The value in an environment with some extras on; conflict items count as extras, in uv's encoding.
-    pub(super) fn evaluate(&self, environment: &Environment, is_on: &impl Fn(&str) -> bool) -> bool {
-        match self {
-            Self::All(parts) => parts.iter().all(|part| part.evaluate(environment, is_on)),
-            Self::Any(parts) => parts.iter().any(|part| part.evaluate(environment, is_on)),
-            Self::Text {
-                variable,
-                comparison,
-                value,
-            } => {
-                let actual = environment.text(*variable);
-                let value = value.as_str();
-                match comparison {
-                    Comparison::Equal => actual == value,
-                    Comparison::NotEqual => actual != value,
-                    Comparison::Less => actual < value,
-                    Comparison::LessOrEqual => actual <= value,
-                    Comparison::Greater => actual > value,
-                    Comparison::GreaterOrEqual => actual >= value,
-                    Comparison::In => value.contains(actual),
-                    Comparison::NotIn => !value.contains(actual),
-                    Comparison::Contains => actual.contains(value),
-                    Comparison::NotContains => !actual.contains(value),
-                }
-            }
-            Self::Release { variable, specifier } => {
-                specifier.contains(Self::release(environment, *variable))
-            }
-            Self::OneOf {
-                variable,
-                versions,
-                negated,
-            } => versions.contains(Self::release(environment, *variable)) != *negated,
-            Self::Extra { name, negated } => is_on(name) != *negated,
-        }
-    }
-
-    /// Whether it holds in an environment for some choice of extras, taken as free of each other.
-    pub(super) fn is_possible(&self, environment: &Environment) -> bool {
-        match self {
-            Self::All(parts) => parts.iter().all(|part| part.is_possible(environment)),
-            Self::Any(parts) => parts.iter().any(|part| part.is_possible(environment)),
-            Self::Extra { .. } => true,
-            Self::Text { .. } | Self::Release { .. } | Self::OneOf { .. } => {
-                self.evaluate(environment, &|_| false)
-            }
-        }
-    }
-
-    /// Whether its value can depend on extras.
-    fn has_extra(&self) -> bool {
-        match self {
-            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::has_extra),
-            Self::Extra { .. } => true,
-            Self::Text { .. } | Self::Release { .. } | Self::OneOf { .. } => false,
-        }
-    }
-
-    fn release(environment: &Environment, variable: Release) -> &Version {
-        match variable {
-            Release::PythonVersion => &environment.python_version,
-            // CPython's implementation version is its own.
-            Release::PythonFullVersion | Release::ImplementationVersion => &environment.python_full_version,
         }
     }
 }
@@ -330,7 +163,7 @@ impl<'a> Parser<'a> {
         self.at += end;
         Ok(match name {
             "implementation_name" => Operand::Text(Text::ImplementationName),
-            "implementation_version" => Operand::Release(Release::ImplementationVersion),
+            "implementation_version" => Operand::Release(Release::Implementation),
             "os_name" | "os.name" => Operand::Text(Text::OsName),
             "platform_machine" | "platform.machine" => Operand::Text(Text::PlatformMachine),
             "platform_python_implementation" | "platform.python_implementation" | "python_implementation" => {
@@ -339,8 +172,8 @@ impl<'a> Parser<'a> {
             "platform_release" => Operand::Text(Text::PlatformRelease),
             "platform_system" => Operand::Text(Text::PlatformSystem),
             "platform_version" | "platform.version" => Operand::Text(Text::PlatformVersion),
-            "python_full_version" => Operand::Release(Release::PythonFullVersion),
-            "python_version" => Operand::Release(Release::PythonVersion),
+            "python_full_version" => Operand::Release(Release::PythonFull),
+            "python_version" => Operand::Release(Release::Python),
             "sys_platform" | "sys.platform" => Operand::Text(Text::SysPlatform),
             "extra" => Operand::Extra,
             "" => return Err("expected a variable or a quoted string".to_owned()),
@@ -454,54 +287,201 @@ fn release(variable: Release, operator: &str, value: &str) -> Result<Expression,
     Ok(Expression::Release { variable, specifier })
 }
 
-/// How uv writes an extra, group or project of a conflict as the name of an extra in a marker. The length of the
-/// package's name makes it unambiguous.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ConflictItem {
-    Project(String),
-    Extra(String, String),
-    Group(String, String),
-}
+#[cfg(test)]
+mod tests {
+    use pep508_rs::{ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, MarkerTree};
+    use proptest::prelude::*;
 
-impl ConflictItem {
-    /// The name in markers.
-    pub(super) fn encode(&self) -> String {
-        match self {
-            Self::Project(package) => format!("project-{}-{package}", package.len()),
-            Self::Extra(package, extra) => format!("extra-{}-{package}-{extra}", package.len()),
-            Self::Group(package, group) => format!("group-{}-{package}-{group}", package.len()),
+    use super::super::PythonVersion;
+    use super::super::expression::Environment;
+    use super::*;
+    use crate::platform::Platform;
+
+    fn environment() -> Environment {
+        Environment::new(
+            &Platform::linux_arm64(),
+            PythonVersion {
+                major: 3,
+                minor: 12,
+                patch: Some(4),
+            },
+        )
+    }
+
+    fn holds(text: &str, extras: &[&str]) -> bool {
+        parse(text)
+            .unwrap()
+            .evaluate(&environment(), &|name| extras.contains(&name))
+    }
+
+    #[test]
+    fn evaluates_for_the_target() {
+        for text in [
+            "sys_platform == 'linux'",
+            "sys_platform != \"win32\" and platform_machine in 'arm64 aarch64'",
+            "'arm' not in platform_machine and python_version >= '3.9'",
+            "python_full_version == '3.12.*' or os_name == 'nt'",
+            "python_full_version < '3.12.5' and python_version not in '3.10, 3.11'",
+            "'3.13' > python_version and implementation_name == 'cpython'",
+            "(extra == 'extra-3-app-cu128' or extra == 'x') and extra != 'extra-3-app-cpu'",
+            "platform_python_implementation == 'CPython' and python_version ~= '3.8'",
+        ] {
+            assert!(holds(text, &["extra-3-app-cu128"]), "{text}");
+        }
+        for text in [
+            "sys_platform == 'win32'",
+            "python_version < '3.12'",
+            "extra == 'a'",
+            "platform_system == 'Darwin'",
+        ] {
+            assert!(!holds(text, &[]), "{text}");
         }
     }
 
-    /// As a person would say it.
-    pub(super) fn describe(&self) -> String {
-        match self {
-            Self::Project(package) => package.clone(),
-            Self::Extra(package, extra) => format!("{package}[{extra}]"),
-            Self::Group(package, group) => format!("{package}:{group}"),
+    #[test]
+    fn and_binds_closer_than_or() {
+        assert!(holds(
+            "os_name == 'posix' or os_name == 'nt' and os_name == 'java'",
+            &[]
+        ));
+        assert!(!holds(
+            "(os_name == 'posix' or os_name == 'nt') and os_name == 'java'",
+            &[]
+        ));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (text, part) in [
+            ("", "expected a variable"),
+            ("os_name", "expected an operator"),
+            ("os_name == ", "expected a variable"),
+            ("os_name == 'a", "closing"),
+            ("os_nam == 'a'", "`os_nam`"),
+            ("(os_name == 'a'", "`)`"),
+            ("os_name == 'a' x", "found `x`"),
+            ("python_version > 'a'", "no version"),
+            ("os_name ~= 'a'", "`~=`"),
+            ("extra > 'a'", "`extra`"),
+            ("'a' == 'a'", "variable"),
+            ("os_name notin 'a'", "operator"),
+        ] {
+            let what = parse(text).unwrap_err();
+            assert!(what.contains(part), "{text}: {what}");
         }
-    }
-}
-
-/// The conflict items that are on, with their names in markers.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Active {
-    items: BTreeSet<ConflictItem>,
-    encoded: BTreeSet<String>,
-}
-
-impl Active {
-    /// Turns an item on; whether it was off.
-    pub(super) fn insert(&mut self, item: ConflictItem) -> bool {
-        self.encoded.insert(item.encode()) && self.items.insert(item)
+        let deep = format!("{}os_name == 'a'", "(".repeat(100_000));
+        assert!(parse(&deep).unwrap_err().contains("deeply"));
     }
 
-    pub(super) fn contains(&self, item: &ConflictItem) -> bool {
-        self.items.contains(item)
+    #[test]
+    fn possible_looks_at_the_environment_alone() {
+        let possible = |text: &str| parse(text).unwrap().is_possible(&environment());
+        assert!(possible("extra == 'a' and extra != 'b' and os_name == 'posix'"));
+        assert!(!possible("extra == 'a' and os_name == 'nt'"));
     }
 
-    /// Whether an extra of a marker is on.
-    pub(super) fn has(&self, encoded: &str) -> bool {
-        self.encoded.contains(encoded)
+    /// Comparisons that both implementations know, over values near the target's.
+    fn comparison() -> impl Strategy<Value = String> {
+        let texts = prop_oneof![
+            Just(("sys_platform", "linux")),
+            Just(("sys_platform", "win32")),
+            Just(("platform_machine", "aarch64")),
+            Just(("platform_machine", "x86_64")),
+            Just(("os_name", "posix")),
+            Just(("implementation_name", "pypy")),
+            Just(("platform_system", "Linux")),
+        ];
+        let versions = prop_oneof![
+            Just("3.8"),
+            Just("3.11"),
+            Just("3.12"),
+            Just("3.12.4"),
+            Just("3.13"),
+            Just("3.12.*"),
+            Just("3")
+        ];
+        let variable = prop_oneof![
+            Just("python_version"),
+            Just("python_full_version"),
+            Just("implementation_version")
+        ];
+        prop_oneof![
+            (
+                texts,
+                prop_oneof![
+                    Just("=="),
+                    Just("!="),
+                    Just("in"),
+                    Just("not in"),
+                    Just("<"),
+                    Just(">=")
+                ]
+            )
+                .prop_map(|((variable, value), operator)| format!("{variable} {operator} '{value}'")),
+            (
+                variable,
+                prop_oneof![
+                    Just("=="),
+                    Just("!="),
+                    Just("<"),
+                    Just("<="),
+                    Just(">"),
+                    Just(">=")
+                ],
+                versions
+            )
+                .prop_map(|(variable, operator, value)| {
+                    let value = if matches!(operator, "==" | "!=") {
+                        value
+                    } else {
+                        value.trim_end_matches(".*")
+                    };
+                    format!("{variable} {operator} '{value}'")
+                }),
+            (prop_oneof![Just("=="), Just("!=")], "[ab]")
+                .prop_map(|(operator, extra)| format!("extra {operator} '{extra}'")),
+        ]
+    }
+
+    fn marker() -> impl Strategy<Value = String> {
+        comparison().prop_recursive(4, 24, 4, |inner| {
+            (
+                prop::collection::vec(inner, 1..4),
+                prop_oneof![Just(" and "), Just(" or ")],
+            )
+                .prop_map(|(parts, word)| format!("({})", parts.join(word)))
+        })
+    }
+
+    fn reference() -> MarkerEnvironment {
+        MarkerEnvironment::try_from(MarkerEnvironmentBuilder {
+            implementation_name: "cpython",
+            implementation_version: "3.12.4",
+            os_name: "posix",
+            platform_machine: "aarch64",
+            platform_python_implementation: "CPython",
+            platform_release: "",
+            platform_system: "Linux",
+            platform_version: "",
+            python_full_version: "3.12.4",
+            python_version: "3.12",
+            sys_platform: "linux",
+        })
+        .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_pep508_rs(text in marker(), a in any::<bool>(), b in any::<bool>()) {
+            let extras: Vec<&str> = [(a, "a"), (b, "b")].into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect();
+            let names: Vec<ExtraName> = extras.iter().map(|name| name.parse().unwrap()).collect();
+            let expected = text.parse::<MarkerTree>().unwrap().evaluate(&reference(), &names);
+            prop_assert_eq!(holds(&text, &extras), expected, "{}", text);
+        }
+
+        #[test]
+        fn never_panics(text in "[a-z_.()'\" <>=!~0-9é\\\\]{0,40}") {
+            drop(parse(&text));
+        }
     }
 }

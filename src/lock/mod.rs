@@ -7,21 +7,44 @@
 //!
 //! The semantics are uv's (`crates/uv-resolver/src/lock/installable.rs`), and markers are PEP 508's.
 
+#[expect(
+    clippy::result_large_err,
+    reason = "an error ends the plan, so its size costs nothing"
+)]
 mod closure;
+mod conflict;
 mod document;
 mod error;
+mod expression;
 mod marker;
 mod name;
 mod package;
 mod parse;
+mod plain;
 mod pyproject;
+mod reader;
+#[expect(
+    clippy::result_large_err,
+    reason = "an error ends the plan, so its size costs nothing"
+)]
 mod roots;
 mod source;
 mod subset;
 mod tags;
 mod url;
+#[expect(
+    clippy::result_large_err,
+    reason = "an error ends the plan, so its size costs nothing"
+)]
 mod walk;
 mod wheel;
+
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -49,7 +72,7 @@ pub struct Lock {
     supported: Vec<package::MarkerId>,
     /// Forks of the resolution; empty when there was one for all environments.
     forks: Vec<package::MarkerId>,
-    conflicts: Vec<BTreeSet<marker::ConflictItem>>,
+    conflicts: Vec<BTreeSet<conflict::ConflictItem>>,
     members: BTreeSet<PackageName>,
     /// Dependency groups of a workspace root that is no project.
     groups: BTreeMap<String, Vec<parse::Requirement>>,
@@ -99,7 +122,7 @@ impl Lock {
     pub fn conflicts(&self) -> impl Iterator<Item = Vec<String>> {
         self.conflicts
             .iter()
-            .map(|set| set.iter().map(marker::ConflictItem::describe).collect())
+            .map(|set| set.iter().map(conflict::ConflictItem::describe).collect())
     }
 
     /// What a package depends on in some environment: its edges without extras and groups, markers not evaluated.
@@ -133,6 +156,10 @@ impl Lock {
         closure::subset(self, roots, Some(context), target)
     }
 
+    #[expect(
+        clippy::result_large_err,
+        reason = "an error ends the plan, so its size costs nothing"
+    )]
     /// What a package is built from: its source distribution, git commit or project folder.
     ///
     /// Where several versions are locked, `context` tells which one is meant. Fails for an unknown package, one

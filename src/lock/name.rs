@@ -35,6 +35,12 @@ impl AsRef<str> for PackageName {
     }
 }
 
+impl Borrow<str> for &PackageName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Borrow<str> for PackageName {
     fn borrow(&self) -> &str {
         &self.0

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use pep440_rs::VersionSpecifiers;
 
-use super::document::{self, Kind, Table, Value};
-use super::marker::{ConflictItem, Marker};
+use super::conflict::ConflictItem;
+use super::document::{self, Kind, Table};
 use super::package::MarkerId;
+use super::reader::{Fault, Reader};
 use super::source::read_source;
 use super::url;
-use super::{Dependency, File, Lock, Package, PackageName, Source, normalise};
-use crate::diagnostic::{Diagnostic, Location, SourceFile};
+use super::{Dependency, File, Lock, Package, PackageName, Source};
+use crate::diagnostic::{Diagnostic, SourceFile};
 
 /// The only format that exists (uv's `VERSION`).
 const VERSION: i64 = 1;
@@ -69,186 +70,7 @@ pub(super) fn parse(file: &Arc<SourceFile>) -> Result<(Lock, Vec<Diagnostic>), V
     }
 }
 
-/// Something wrong, before it is known which file it may be drawn from.
-struct Fault {
-    range: Range<usize>,
-    message: String,
-    help: Option<String>,
-}
-
-impl Fault {
-    fn error(self, file: &Arc<SourceFile>) -> Diagnostic {
-        let diagnostic = Diagnostic::error(self.message).at(Location::new(file, self.range), "");
-        match self.help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic.help("uv.lock is written by `uv lock`; run it to write the file anew"),
-        }
-    }
-
-    fn warning(self, file: &Arc<SourceFile>) -> Diagnostic {
-        let diagnostic = Diagnostic::warning(self.message).at(Location::new(file, self.range), "");
-        match self.help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        }
-    }
-}
-
-/// Gathers what is wrong while values are taken from the document.
-#[derive(Default)]
-pub(super) struct Reader {
-    faults: Vec<Fault>,
-    warnings: Vec<Fault>,
-    secrets: Vec<Range<usize>>,
-    markers: Vec<Marker>,
-    marker_ids: BTreeMap<String, MarkerId>,
-}
-
 impl Reader {
-    pub(super) fn fault(&mut self, range: &Range<usize>, message: impl Into<String>) {
-        self.faults.push(Fault {
-            range: range.clone(),
-            message: message.into(),
-            help: None,
-        });
-    }
-
-    fn secret(&mut self, range: Range<usize>) {
-        self.secrets.push(range.clone());
-        self.faults.push(Fault {
-            range,
-            message: "a URL of the lock carries credentials".to_owned(),
-            help: Some(
-                "take user name and password out of the index or git URL in pyproject.toml, give them to the build \
-                 as a secret, and run `uv lock`; consider them leaked if the lock is in a repository"
-                    .to_owned(),
-            ),
-        });
-    }
-
-    fn wrong_type(&mut self, key: &str, value: &Value<'_>, expected: &str) {
-        self.fault(
-            &value.span,
-            format!("`{key}` must be {expected}, not {}", value.kind.describe()),
-        );
-    }
-
-    /// A string.
-    pub(super) fn text<'v>(&mut self, key: &str, value: &'v Value<'_>) -> Option<&'v str> {
-        match &value.kind {
-            Kind::Text(text) => Some(text),
-            _ => {
-                self.wrong_type(key, value, "a string");
-                None
-            }
-        }
-    }
-
-    /// The string of a key that need not be there.
-    pub(super) fn optional<'v>(&mut self, table: &'v Table<'_>, key: &str) -> Option<&'v str> {
-        let value = table.get(key)?;
-        self.text(key, value)
-    }
-
-    /// A URL. Escapes can hide credentials from the search of the raw text, so it is looked at once more.
-    pub(super) fn url<'v>(&mut self, table: &'v Table<'_>, key: &str) -> Option<&'v str> {
-        let value = table.get(key)?;
-        let text = self.text(key, value)?;
-        let known = self
-            .secrets
-            .iter()
-            .any(|secret| value.span.contains(&secret.start));
-        if !known && url::secrets(text).next().is_some() {
-            self.secret(value.span.clone());
-        }
-        Some(text)
-    }
-
-    fn table<'v, 't>(&mut self, key: &str, value: &'v Value<'t>) -> Option<&'v Table<'t>> {
-        match &value.kind {
-            Kind::Table(table) => Some(table),
-            _ => {
-                self.wrong_type(key, value, "a table");
-                None
-            }
-        }
-    }
-
-    /// The items of an array that need not be there.
-    fn array<'v, 't>(&mut self, table: &'v Table<'t>, key: &str) -> &'v [Value<'t>] {
-        match table.get(key).map(|value| (value, &value.kind)) {
-            None => &[],
-            Some((_, Kind::Array(values))) => values,
-            Some((value, _)) => {
-                self.wrong_type(key, value, "an array");
-                &[]
-            }
-        }
-    }
-
-    /// Tables of an array.
-    fn tables<'v, 't>(&mut self, table: &'v Table<'t>, key: &str) -> Vec<(&'v Range<usize>, &'v Table<'t>)> {
-        let values = self.array(table, key);
-        values
-            .iter()
-            .filter_map(|value| Some((&value.span, self.table(key, value)?)))
-            .collect()
-    }
-
-    fn name(&mut self, range: &Range<usize>, text: &str) -> Option<PackageName> {
-        text.parse()
-            .map_err(|error: super::ParseNameError| self.fault(range, error.to_string()))
-            .ok()
-    }
-
-    /// A package name that must be there.
-    fn required_name(&mut self, range: &Range<usize>, table: &Table<'_>, key: &str) -> Option<PackageName> {
-        let Some(value) = table.get(key) else {
-            self.fault(range, format!("`{key}` is missing"));
-            return None;
-        };
-        let text = self.text(key, value)?;
-        self.name(&value.span, text)
-    }
-
-    /// A normalised extra or group.
-    fn normalised(&mut self, range: &Range<usize>, text: &str) -> Option<String> {
-        let normalised = normalise(text);
-        if normalised.is_none() {
-            self.fault(range, format!("`{text}` is no name of an extra or group"));
-        }
-        normalised
-    }
-
-    /// An array of extras or groups.
-    fn names(&mut self, table: &Table<'_>, key: &str) -> BTreeSet<String> {
-        let values = self.array(table, key);
-        values
-            .iter()
-            .filter_map(|value| {
-                let text = self.text(key, value)?;
-                self.normalised(&value.span, text)
-            })
-            .collect()
-    }
-
-    fn marker(&mut self, value: &Value<'_>) -> Option<MarkerId> {
-        let text = self.text("marker", value)?;
-        if let Some(id) = self.marker_ids.get(text) {
-            return Some(*id);
-        }
-        let id = MarkerId(self.markers.len());
-        self.markers
-            .push(Marker::new(text.to_owned(), value.span.clone()));
-        self.marker_ids.insert(text.to_owned(), id);
-        Some(id)
-    }
-
-    fn marker_array(&mut self, table: &Table<'_>, key: &str) -> Vec<MarkerId> {
-        let values = self.array(table, key);
-        values.iter().filter_map(|value| self.marker(value)).collect()
-    }
-
     fn lock(&mut self, file: &Arc<SourceFile>, document: &Table<'_>) -> Option<Lock> {
         self.version(document)?;
         let requires_python = self.requires_python(document);
@@ -336,13 +158,11 @@ impl Reader {
     fn requires_python(&mut self, document: &Table<'_>) -> Option<(String, VersionSpecifiers)> {
         let value = document.get("requires-python")?;
         let text = self.text("requires-python", value)?;
-        match VersionSpecifiers::from_str(text) {
-            Ok(specifiers) => Some((text.to_owned(), specifiers)),
-            Err(_) => {
-                self.fault(&value.span, format!("`{text}` is no version specifier (PEP 440)"));
-                None
-            }
-        }
+        let Ok(specifiers) = VersionSpecifiers::from_str(text) else {
+            self.fault(&value.span, format!("`{text}` is no version specifier (PEP 440)"));
+            return None;
+        };
+        Some((text.to_owned(), specifiers))
     }
 
     fn conflicts(&mut self, document: &Table<'_>) -> Vec<BTreeSet<ConflictItem>> {
@@ -461,14 +281,12 @@ impl Reader {
         };
         let given_name = self.optional(table, "filename").map(str::to_owned);
         let given_path = self.optional(table, "path");
-        let (url, path) = match (self.url(table, "url"), given_path, source) {
-            (Some(given), _, Source::Registry { url }) => url::resolve(url, given),
-            (Some(given), _, _) => (Some(given.to_owned()), None),
-            (None, Some(given), Source::Registry { url }) => url::resolve(url, given),
-            (None, Some(given), _) => (None, Some(given.to_owned())),
-            (None, None, Source::Url { url, .. }) => (Some(url.clone()), None),
-            (None, None, Source::Path { path }) => (None, Some(path.clone())),
-            (None, None, _) => (None, None),
+        let given_url = self.url(table, "url");
+        let (url, path) = match (given_url.or(given_path), source) {
+            (Some(given), Source::Registry { url }) => url::resolve(url, given),
+            (None, Source::Url { url, .. }) => (Some(url.clone()), None),
+            (None, Source::Path { path }) => (None, Some(path.clone())),
+            _ => (given_url.map(str::to_owned), given_path.map(str::to_owned)),
         };
         let filename = given_name
             .or_else(|| url.as_deref().map(url::filename))

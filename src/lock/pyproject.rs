@@ -139,13 +139,11 @@ impl Reader {
 
     fn table<'v, 't>(&mut self, parent: &'v Table<'t>, key: &str) -> Option<&'v Table<'t>> {
         let value = parent.get(key)?;
-        match &value.kind {
-            Kind::Table(table) => Some(table),
-            _ => {
-                self.wrong_type(key, value, "a table");
-                None
-            }
+        if let Kind::Table(table) = &value.kind {
+            return Some(table);
         }
+        self.wrong_type(key, value, "a table");
+        None
     }
 
     fn array<'v, 't>(&mut self, table: &'v Table<'t>, key: &str) -> &'v [Value<'t>] {
@@ -160,13 +158,11 @@ impl Reader {
     }
 
     fn text<'v>(&mut self, key: &str, value: &'v Value<'_>) -> Option<&'v str> {
-        match &value.kind {
-            Kind::Text(text) => Some(text),
-            _ => {
-                self.wrong_type(key, value, "a string");
-                None
-            }
+        if let Kind::Text(text) = &value.kind {
+            return Some(text);
         }
+        self.wrong_type(key, value, "a string");
+        None
     }
 
     fn name(&mut self, value: &Value<'_>) -> Option<PackageName> {
@@ -187,17 +183,15 @@ impl Reader {
         let name = text
             .get(..text.find(is_end).unwrap_or(text.len()))
             .unwrap_or_default();
-        match name.parse() {
-            Ok(name) => Some((name, text.to_owned())),
-            Err(_) => {
-                self.faults.push((
-                    value.span.clone(),
-                    "a build requirement must begin with the name of a package".to_owned(),
-                    Some("write it as PEP 508 says: \"setuptools>=80\"".to_owned()),
-                ));
-                None
-            }
-        }
+        let Ok(name) = name.parse() else {
+            self.faults.push((
+                value.span.clone(),
+                "a build requirement must begin with the name of a package".to_owned(),
+                Some("write it as PEP 508 says: \"setuptools>=80\"".to_owned()),
+            ));
+            return None;
+        };
+        Some((name, text.to_owned()))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::conflict::{Active, ConflictItem};
 use super::error::SubsetError;
-use super::marker::{Active, ConflictItem, Environment};
+use super::expression::Environment;
 use super::package::MarkerId;
 use super::walk::{Reached, Start, Walker};
 use super::{Lock, Package, PackageName, Root, Roots};
@@ -66,8 +67,8 @@ pub(super) fn select<'l>(
         return Err(errors);
     }
     let reached = walker.walk(&starts, &mut active)?;
-    conflicts(lock, &active)?;
     let chosen = chosen(lock, &reached);
+    conflicts(lock, &active, &chosen)?;
     Ok(Selection {
         reached,
         active,
@@ -160,19 +161,24 @@ fn starts<'l>(
         errors.push(unknown_extra(None, &extra, known));
     }
     for group in &roots.groups {
-        // A group of the workspace's own root project counts when no root has one of that name, as in uv.
+        // As in uv, a group of the workspace's own root project counts when no root has one of that name. One of a
+        // workspace root that is no project counts beside those of the roots, unless there is one root and it has it.
         let mut owners: Vec<(usize, &Package)> = packages
             .iter()
             .filter(|(_, package, _)| package.groups().any(|name| name == group))
             .map(|(index, package, _)| (*index, *package))
             .collect();
-        let mut shared = &[][..];
+        let is_shared = owners.is_empty() || packages.len() > 1;
+        let shared = lock
+            .groups
+            .get(group)
+            .filter(|_| is_shared)
+            .map_or(&[][..], Vec::as_slice);
         if owners.is_empty() {
             owners.extend(
                 lock.root()
                     .filter(|(_, package)| package.groups().any(|name| name == group)),
             );
-            shared = lock.groups.get(group).map_or(&[], Vec::as_slice);
             if owners.is_empty() && !lock.groups.contains_key(group) {
                 errors.push(unknown_group(lock, group, &packages));
             }
@@ -218,13 +224,22 @@ fn starts<'l>(
     starts
 }
 
-/// Every set of the lock's conflicts of which two items are on.
-fn conflicts(lock: &Lock, active: &Active) -> Result<(), Vec<SubsetError>> {
+/// Every set of the lock's conflicts of which two items are on. A project that is in conflict as a whole is on when it
+/// is a root, and also when it is a workspace member that a root depends on.
+fn conflicts(
+    lock: &Lock,
+    active: &Active,
+    chosen: &BTreeMap<&PackageName, usize>,
+) -> Result<(), Vec<SubsetError>> {
+    let is_on = |item: &ConflictItem| {
+        let is_member = |name: &str| lock.members.contains(name) && chosen.contains_key(name);
+        active.contains(item) || matches!(item, ConflictItem::Project(name) if is_member(name))
+    };
     let mut errors = Vec::new();
     for set in &lock.conflicts {
         let on: Vec<String> = set
             .iter()
-            .filter(|item| active.contains(item))
+            .filter(|item| is_on(item))
             .map(ConflictItem::describe)
             .collect();
         if on.len() > 1 {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::document::Table;
-use super::parse::Reader;
+use super::reader::Reader;
 use super::url;
 
 /// The origin of a locked package (uv's `source = { ... }`).
@@ -199,24 +199,22 @@ pub(super) fn read_source(reader: &mut Reader, span: &Range<usize>, table: &Tabl
             subdirectory: reader.optional(table, "subdirectory").map(str::to_owned),
         });
     }
-    let path = |reader: &mut Reader, key: &str| {
+    for key in ["path", "directory", "editable", "virtual"] {
+        if table.get(key).is_none() {
+            continue;
+        }
         let path = reader.optional(table, key)?;
-        Some(if path.is_empty() {
+        let path = if path.is_empty() {
             ".".to_owned()
         } else {
             path.to_owned()
-        })
-    };
-    let kinds: [(&str, fn(String) -> Source); 4] = [
-        ("path", |path| Source::Path { path }),
-        ("directory", |path| Source::Directory { path }),
-        ("editable", |path| Source::Editable { path }),
-        ("virtual", |path| Source::Virtual { path }),
-    ];
-    for (key, kind) in kinds {
-        if table.get(key).is_some() {
-            return path(reader, key).map(kind);
-        }
+        };
+        return Some(match key {
+            "path" => Source::Path { path },
+            "directory" => Source::Directory { path },
+            "editable" => Source::Editable { path },
+            _ => Source::Virtual { path },
+        });
     }
     reader.fault(
         span,

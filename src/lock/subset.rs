@@ -42,7 +42,7 @@ impl Root {
     }
 }
 
-/// A version of CPython.
+/// A version of `CPython`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PythonVersion {
     /// 3.
@@ -65,7 +65,7 @@ impl PythonVersion {
     }
 }
 
-/// The environment that a subset is for: CPython on Linux with glibc.
+/// The environment that a subset is for: `CPython` on Linux with glibc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The image's platform.

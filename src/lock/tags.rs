@@ -7,7 +7,7 @@
 use super::wheel::WheelName;
 use super::{File, PythonVersion, Target};
 
-/// The tags of CPython on a Linux with glibc.
+/// The tags of `CPython` on a Linux with glibc.
 #[derive(Debug, Clone)]
 pub(super) struct Tags {
     python: PythonVersion,
@@ -251,4 +251,138 @@ enum Language {
     Python { back: u64 },
     /// `py3`.
     Any,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::Platform;
+
+    fn tags(platform: Platform, minor: u32) -> Tags {
+        Tags::new(&Target {
+            platform,
+            python: PythonVersion::new(3, minor),
+            glibc: (2, 35),
+        })
+    }
+
+    fn rank(tags: &Tags, tag: &str) -> Result<Rank, Misfit> {
+        tags.rank(WheelName::parse(&format!("a-1-{tag}.whl")).unwrap())
+    }
+
+    fn file(filename: &str) -> File {
+        File {
+            filename: filename.to_owned(),
+            url: None,
+            path: None,
+            hash: None,
+            size: None,
+        }
+    }
+
+    /// The order that uv and `packaging.tags` give.
+    #[test]
+    fn ranks_in_the_order_of_pep_425() {
+        let tags = tags(Platform::linux_amd64(), 12);
+        let order = [
+            "cp312-cp312-manylinux_2_35_x86_64",
+            "cp312-cp312-manylinux_2_17_x86_64",
+            "cp312-cp312-manylinux2014_x86_64",
+            "cp312-cp312-manylinux_2_12_x86_64",
+            "cp312-cp312-manylinux2010_x86_64",
+            "cp312-cp312-manylinux_2_5_x86_64",
+            "cp312-cp312-manylinux1_x86_64",
+            "cp312-cp312-linux_x86_64",
+            "cp312-abi3-manylinux_2_28_x86_64",
+            "cp312-none-manylinux_2_28_x86_64",
+            "cp311-abi3-manylinux_2_28_x86_64",
+            "cp37-abi3-manylinux_2_28_x86_64",
+            "cp32-abi3-linux_x86_64",
+            "py312-none-linux_x86_64",
+            "py3-none-manylinux_2_28_x86_64",
+            "py311-none-linux_x86_64",
+            "py30-none-linux_x86_64",
+            "cp312-none-any",
+            "py312-none-any",
+            "py3-none-any",
+            "py311-none-any",
+            "py30-none-any",
+        ];
+        let ranks: Vec<Rank> = order.iter().map(|tag| rank(&tags, tag).unwrap()).collect();
+        assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]), "{ranks:?}");
+    }
+
+    #[test]
+    fn refuses_what_cannot_run() {
+        let tags = tags(Platform::linux_amd64(), 12);
+        for (tag, misfit) in [
+            ("cp311-cp311-manylinux_2_17_x86_64", Misfit::Abi),
+            ("cp313-cp313-manylinux_2_17_x86_64", Misfit::Python),
+            ("cp313-abi3-manylinux_2_17_x86_64", Misfit::Python),
+            ("cp312-cp312t-manylinux_2_17_x86_64", Misfit::Abi),
+            ("cp31-abi3-manylinux_2_17_x86_64", Misfit::Abi),
+            ("cp312-cp312-musllinux_1_2_x86_64", Misfit::Platform),
+            ("cp312-cp312-manylinux_2_17_aarch64", Misfit::Platform),
+            ("cp312-cp312-manylinux_2_4_x86_64", Misfit::Platform),
+            ("cp312-cp312-manylinux_2_39_x86_64", Misfit::Glibc(39)),
+            ("cp312-cp312-macosx_11_0_arm64", Misfit::Platform),
+            ("cp312-cp312-win_amd64", Misfit::Platform),
+            ("pp310-pypy310_pp73-manylinux_2_17_x86_64", Misfit::Python),
+            ("py2-none-any", Misfit::Python),
+            ("cp311-none-any", Misfit::Abi),
+        ] {
+            assert_eq!(rank(&tags, tag), Err(misfit), "{tag}");
+        }
+    }
+
+    #[test]
+    fn architectures_begin_where_their_manylinux_does() {
+        let arm = tags(Platform::linux_arm64(), 11);
+        assert!(rank(&arm, "cp311-cp311-manylinux2014_aarch64").is_ok());
+        assert_eq!(
+            rank(&arm, "cp311-cp311-manylinux_2_12_aarch64"),
+            Err(Misfit::Platform)
+        );
+        assert!(rank(&arm, "cp311-cp311-linux_aarch64").is_ok());
+        let odd = tags(Platform::new("linux", "mips64le", ""), 11);
+        assert_eq!(
+            rank(&odd, "cp311-cp311-manylinux_2_17_mips64le"),
+            Err(Misfit::Platform)
+        );
+        assert!(rank(&odd, "cp311-cp311-linux_mips64le").is_ok());
+    }
+
+    #[test]
+    fn compressed_sets_count_by_their_best() {
+        let tags = tags(Platform::linux_amd64(), 12);
+        assert_eq!(
+            rank(
+                &tags,
+                "cp310.cp312-abi3.cp312-manylinux_2_17_x86_64.manylinux2014_x86_64"
+            ),
+            rank(&tags, "cp312-cp312-manylinux_2_17_x86_64")
+        );
+        assert_eq!(rank(&tags, "py2.py3-none-any"), rank(&tags, "py3-none-any"));
+    }
+
+    #[test]
+    fn of_equal_tags_the_greater_build_wins_and_then_the_first() {
+        let tags = tags(Platform::linux_amd64(), 12);
+        let names = [
+            "a-1-py3-none-any.whl",
+            "a-1-9-py3-none-any.whl",
+            "a-1-10-py3-none-any.whl",
+            "a-1-10-py2.py3-none-any.whl",
+        ];
+        let files: Vec<File> = names.iter().map(|name| file(name)).collect();
+        assert_eq!(tags.choose(&files).unwrap().0.filename, "a-1-10-py3-none-any.whl");
+        let files = [
+            file("junk"),
+            file("a-1-cp312-cp312-manylinux_2_39_x86_64.whl"),
+            file("a-1-cp39-cp39-linux_x86_64.whl"),
+        ];
+        assert_eq!(tags.choose(&files).unwrap_err(), Misfit::Glibc(39));
+        assert!(tags.explain(Misfit::Glibc(39)).contains("2.39"));
+        assert_eq!(tags.choose(&[]).unwrap_err(), Misfit::Name);
+    }
 }

@@ -10,18 +10,20 @@ use crate::diagnostic::SourceFile;
 /// The login name of an ssh URL (`ssh://git@host/...`) is not a secret; every other user information is taken for
 /// one, since tokens stand in either part of it.
 pub(super) fn secrets(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.match_indices("://").filter_map(|(at, separator)| {
-        let start = at + separator.len();
-        let rest = text.get(start..)?;
+    // An `@` is rare in a lock and `://` is not, so the search goes backwards from the former.
+    text.match_indices('@').filter_map(|(at, _)| {
+        let (before, after) = (text.get(..at)?, text.get(at + 1..)?);
         let is_end = |character: char| {
             matches!(character, '/' | '?' | '#' | '"' | '\'' | '\\' | '<' | '>' | ',')
                 || character.is_whitespace()
         };
-        let authority = rest.get(..rest.find(is_end).unwrap_or(rest.len()))?;
-        let user = authority.get(..authority.rfind('@')?)?;
-        let scheme = text.get(..at)?;
+        let user = before.rsplit(is_end).next()?;
+        // Of several `@` in one authority the last ends the user information.
+        let is_last = !after.split(is_end).next()?.contains('@');
+        let start = at - user.len();
+        let scheme = text.get(..start)?.strip_suffix("://")?;
         let is_login = scheme.ends_with("ssh") && !user.contains(':');
-        (!is_login && !user.is_empty()).then_some(start..start + user.len())
+        (is_last && !is_login && !user.is_empty()).then_some(start..at)
     })
 }
 
@@ -74,10 +76,12 @@ pub(super) fn resolve(index: &str, given: &str) -> (Option<String>, Option<Strin
 
 /// The last segment of a URL's path, percent-decoded.
 pub(super) fn filename(url: &str) -> String {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    let path = url.get(..end).unwrap_or(url);
-    let path = path.trim_end_matches('/');
-    decode(path.rsplit('/').next().unwrap_or(path))
+    let path = url.split_once('#').map_or(url, |(path, _)| path);
+    let path = path
+        .split_once('?')
+        .map_or(path, |(path, _)| path)
+        .trim_end_matches('/');
+    decode(path.rsplit_once('/').map_or(path, |(_, filename)| filename))
 }
 
 /// Decodes `%2B` and its like; what is no valid escape or UTF-8 stays as it is.
@@ -93,16 +97,12 @@ pub(super) fn decode(text: &str) -> String {
             .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
             .and_then(|digits| std::str::from_utf8(digits).ok())
             .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match escaped {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() {
+            after.get(2..).unwrap_or_default()
+        } else {
+            after
+        };
     }
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::conflict::{Active, ConflictItem};
 use super::error::SubsetError;
-use super::marker::{Active, ConflictItem, Environment};
+use super::expression::Environment;
 use super::package::MarkerId;
 use super::{Dependency, Lock, Package, PackageName};
 use crate::diagnostic::Location;

@@ -5,6 +5,7 @@
 //! one changed layer is one small list read again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::model::Forbidden;
 use crate::diagnostic::Diagnostic;
@@ -142,9 +143,8 @@ impl Tree {
                     left.extend(target.rsplit('/').map(str::to_owned));
                 }
                 Some(_) if left.is_empty() => {}
-                Some(_) => return None,
                 None if self.folders.contains(&at) => {}
-                None => return None,
+                Some(_) | None => return None,
             }
         }
         self.leaves
@@ -208,7 +208,7 @@ pub fn check(image: &str, tree: &Tree, forbid: &[Forbidden]) -> Vec<Diagnostic> 
             let first = found.first()?;
             let mut help = found.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
             if found.len() > SHOWN {
-                help.push_str(&format!(" and {} more", found.len() - SHOWN));
+                let _ = write!(help, " and {} more", found.len() - SHOWN);
             }
             Some(
                 Diagnostic::error(format!("image `{image}` holds `{first}`, which it must not"))

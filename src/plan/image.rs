@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::key::{Input, sha256};
 use super::model::{CopyTree, Forbidden, ImagePlan, Root, StageId, Work};
-use super::packages;
+use super::packages::{self, Sorted};
 use super::planner::{Planner, SystemRequest};
 use super::{steps, wheel};
+use crate::lock::Roots;
 use crate::spec::Image;
 
 /// PATH of an image whose config has none, as Docker sets it.
@@ -20,34 +21,7 @@ impl Planner<'_> {
         let errors = self.errors.len();
         let location = self.spec.locate(&image.name);
 
-        // A compiled wheel that the lock knows brings the dependencies that the lock gives it.
-        let known = image
-            .packages
-            .iter()
-            .filter(|package| self.check_known(package))
-            .count();
-        if known < image.packages.len() {
-            return None;
-        }
-        let mut requirements = image.packages.clone();
-        requirements.extend(
-            image
-                .wheels
-                .iter()
-                .filter(|wheel| self.in_lock(wheel.get_ref()))
-                .map(packages::as_requirement),
-        );
-        let context = packages::roots(
-            &requirements,
-            image.extras.iter().map(|extra| extra.get_ref().clone()),
-            image.groups.iter().map(|group| group.get_ref().clone()),
-        );
-        let words = self.words(&requirements, &[&image.extras, &image.groups]);
-        let mut sorted = self.sorted(&context, None, &words)?;
-        sorted
-            .wheels
-            .extend(image.wheels.iter().map(|wheel| wheel.get_ref().clone()));
-
+        let (context, sorted) = self.resolve(image)?;
         let layers = self.package_layers(uv, sorted.packages, &location);
         let mut kernels = Vec::new();
         for name in &sorted.wheels {
@@ -131,6 +105,38 @@ impl Planner<'_> {
             lists,
             location,
         })
+    }
+
+    /// What the image asks of the lock, and what that is made of.
+    fn resolve(&mut self, image: &Image) -> Option<(Roots, Sorted)> {
+        // A compiled wheel that the lock knows brings the dependencies that the lock gives it.
+        let known = image
+            .packages
+            .iter()
+            .filter(|package| self.check_known(package))
+            .count();
+        if known < image.packages.len() {
+            return None;
+        }
+        let mut requirements = image.packages.clone();
+        requirements.extend(
+            image
+                .wheels
+                .iter()
+                .filter(|wheel| self.in_lock(wheel.get_ref()))
+                .map(packages::as_requirement),
+        );
+        let context = packages::roots(
+            &requirements,
+            image.extras.iter().map(|extra| extra.get_ref().clone()),
+            image.groups.iter().map(|group| group.get_ref().clone()),
+        );
+        let words = self.words(&requirements, &[&image.extras, &image.groups]);
+        let mut sorted = self.sorted(&context, None, &words)?;
+        sorted
+            .wheels
+            .extend(image.wheels.iter().map(|wheel| wheel.get_ref().clone()));
+        Some((context, sorted))
     }
 
     /// Stages whose file lists make up an image: what installs lists itself, the rest is listed by a stage.

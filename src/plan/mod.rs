@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Lock, Project as PyProject};
 use crate::platform::Platform;
-use crate::spec::{Provider, Spec, Tier, Uv};
+use crate::spec::Spec;
 
 mod compact;
 pub mod forbid;
@@ -50,7 +50,7 @@ pub struct Request<'a> {
     pub projects: &'a BTreeMap<String, PyProject>,
     /// What is built for.
     pub platform: Platform,
-    /// What a registry says of the images that [`references`] names; may be empty.
+    /// What a registry says of the images that [`references`] of an unresolved plan names; may be empty.
     pub resolved: &'a BTreeMap<String, Resolved>,
     /// The images of the spec to plan.
     pub images: &'a BTreeSet<String>,
@@ -70,30 +70,16 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, Vec<Diagnostic>> {
     planner::Planner::new(request).plan()
 }
 
-/// The image references that planning these images asks for, with the place of each.
-pub fn references(spec: &Spec, images: &BTreeSet<String>) -> BTreeMap<String, Location> {
-    let mut tiers = BTreeSet::from([planner::python_tier(spec)]);
-    tiers.extend(
-        images
-            .iter()
-            .filter_map(|name| spec.images.get(name))
-            .map(|image| *image.tier.get_ref()),
-    );
-    if !spec.wheels.is_empty() {
-        tiers.insert(Tier::Devel);
-    }
-    let mut references: BTreeMap<String, Location> = tiers
-        .into_iter()
-        .filter_map(|tier| spec.gpu.tiers.get(&tier))
-        .map(|reference| (reference.get_ref().clone(), spec.locate(reference)))
-        .collect();
-    if let Provider::Image { reference, .. } = &spec.python.provider {
-        references.insert(reference.get_ref().clone(), spec.locate(reference));
-    }
-    if let Uv::Image { reference } = &spec.uv {
-        references.insert(reference.get_ref().clone(), spec.locate(reference));
-    }
-    references
+/// The image references that a plan stands on and that a registry has to be asked about, with the place of each.
+/// Planning comes first, without answers: what the lock or the spec has wrong is said before anything is asked, and
+/// an image that nothing is made from is not asked about.
+pub fn references(plan: &Plan) -> BTreeMap<String, Location> {
+    plan.iter()
+        .filter_map(|(_, stage)| match &stage.work {
+            Work::Image(source) => Some((source.reference.clone(), stage.location.clone()?)),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Folders, relative to the build context, whose pyproject.toml planning may ask for.

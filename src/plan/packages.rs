@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::Package;
 use super::planner::{Planner, Wanted, download};
 use crate::diagnostic::{Diagnostic, Location, nearest};
-use crate::lock::{Artifact, Locked, PackageName, Root, Roots, Source, Subset, SubsetError};
+use crate::lock::{Artifact, Lock, Locked, PackageName, Root, Roots, Source, Subset, SubsetError};
 use crate::spec::{Fetch, Requirement, Spanned};
 
 /// A subset, told apart by what has to be done.
@@ -52,7 +52,7 @@ pub(super) fn roots(
     }
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     /// The subset for `wanted`, in the resolution that `context` selects, told apart. Errors are placed at the
     /// words of the spec that caused them, and `None` is returned.
     pub(super) fn sorted(
@@ -64,19 +64,7 @@ impl Planner<'_> {
         if wanted.packages.is_empty() {
             return Some(Sorted::default());
         }
-        let Some(lock) = self.request.lock else {
-            let path = self.spec.python.lock.get_ref();
-            let mut error = Diagnostic::error(format!("the lockfile `{path}` does not exist"))
-                .help("write it with `uv lock`, and see that no .dockerignore hides it");
-            error = error.at(
-                self.spec.locate(&self.spec.python.lock),
-                "looked for in the build context",
-            );
-            if !self.errors.contains(&error) {
-                self.errors.push(error);
-            }
-            return None;
-        };
+        let lock = self.lock()?;
         let target = self.target();
         let subset = match context {
             Some(context) => lock.subset_within(wanted, context, &target),
@@ -86,30 +74,10 @@ impl Planner<'_> {
             Ok(subset) => self.sort(&subset, words),
             Err(errors) => {
                 for error in errors {
-                    let diagnostic = self.subset_error(&error, words);
-                    if !self.errors.contains(&diagnostic) {
-                        self.errors.push(diagnostic);
-                    }
+                    self.error(subset_error(&error, words));
                 }
                 None
             }
-        }
-    }
-
-    fn subset_error(&self, error: &SubsetError, words: &[(String, Location)]) -> Diagnostic {
-        let message = error.message();
-        // The word that the error is about, if the spec has it; else the first root.
-        let word = words
-            .iter()
-            .find(|(word, _)| message.contains(&format!("`{word}`")))
-            .or_else(|| words.first());
-        let mut diagnostic = Diagnostic::error(message);
-        if let Some((_, location)) = word {
-            diagnostic = diagnostic.at(location.clone(), "asked for here");
-        }
-        match error.help() {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
         }
     }
 
@@ -173,9 +141,7 @@ impl Planner<'_> {
         if let Some((_, location)) = place {
             error = error.at(location.clone(), format!("needed by {}", path(locked)));
         }
-        if !self.errors.contains(&error) {
-            self.errors.push(error);
-        }
+        self.error(error);
     }
 
     /// How a locked wheel is fetched.
@@ -202,9 +168,8 @@ impl Planner<'_> {
             _ => None,
         };
         let index = match (fetch, url, index) {
-            (Fetch::Auto | Fetch::File, Some(_), _) => None,
+            (Fetch::Auto | Fetch::File, Some(_), _) | (Fetch::Index, Some(_), None) => None,
             (Fetch::Auto | Fetch::Index, _, Some(index)) => Some(index),
-            (Fetch::Index, Some(_), None) => None,
             (Fetch::File, None, _) => {
                 return Err(
                     Diagnostic::error(format!("the lock gives no URL for `{filename}`"))
@@ -233,36 +198,60 @@ impl Planner<'_> {
         })
     }
 
-    /// Says that a name is neither in the lock nor in `[wheels]`.
+    /// The lock; that there is none is an error as soon as somebody asks for it.
+    pub(super) fn lock(&mut self) -> Option<&'a Lock> {
+        if self.request.lock.is_none() {
+            let path = &self.spec.python.lock;
+            self.error(
+                Diagnostic::error(format!("the lockfile `{}` does not exist", path.get_ref()))
+                    .at(self.spec.locate(path), "looked for in the build context")
+                    .help("write it with `uv lock`, and see that no .dockerignore hides it"),
+            );
+        }
+        self.request.lock
+    }
+
+    /// Whether a name is in the lock or in `[wheels]`; it is an error if it is not. Without a lock that cannot be
+    /// said, and is an error elsewhere.
     pub(super) fn check_known(&mut self, requirement: &Spanned<Requirement>) -> bool {
         let name = &requirement.get_ref().name;
-        let Some(lock) = self.request.lock else {
-            return true;
-        };
-        if self.in_lock(name) || self.spec.wheels.contains_key(name) {
+        if self.request.lock.is_none() || self.in_lock(name) || self.spec.wheels.contains_key(name) {
             return true;
         }
-        let names: BTreeSet<&str> = lock
-            .packages()
-            .iter()
+        let location = self.spec.locate(requirement);
+        self.unknown(
+            name,
+            location,
+            "neither a package of the lock nor one of [wheels]",
+        );
+        false
+    }
+
+    /// The error that a name is not in the lock.
+    pub(super) fn unknown(&mut self, name: &str, location: Location, label: &str) {
+        let locked = self.request.lock.into_iter().flat_map(Lock::packages);
+        let names: BTreeSet<&str> = locked
             .map(|package| package.name().as_str())
             .chain(self.spec.wheels.keys().map(String::as_str))
+            .filter(|known| *known != name)
             .collect();
-        let help = nearest(name, names)
-            .map(|near| format!("did you mean `{near}`?"))
-            .unwrap_or_else(|| {
-                format!("add it with `uv add {name}`, or to a dependency group of the project")
-            });
-        let error = Diagnostic::error(format!("`{name}` is not in {}", self.spec.python.lock.get_ref()))
-            .at(
-                self.spec.locate(requirement),
-                "neither a package of the lock nor one of [wheels]",
-            )
-            .help(help);
+        let help = nearest(name, names).map_or_else(
+            || format!("add it with `uv add {name}`, or to a dependency group of the project"),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let lock = self.spec.python.lock.get_ref();
+        self.error(
+            Diagnostic::error(format!("`{name}` is not in {lock}"))
+                .at(location, label)
+                .help(help),
+        );
+    }
+
+    /// Notes an error once: the same mistake is met on several ways.
+    pub(super) fn error(&mut self, error: Diagnostic) {
         if !self.errors.contains(&error) {
             self.errors.push(error);
         }
-        false
     }
 
     /// Whether the lock has a package of this name.
@@ -289,6 +278,23 @@ impl Planner<'_> {
             .flat_map(|words| words.iter())
             .map(|word| (word.get_ref().clone(), self.spec.locate(word)));
         requirements.chain(others).collect()
+    }
+}
+
+/// An error of the lock, at the word of the spec that it is about, or else at the first root.
+fn subset_error(error: &SubsetError, words: &[(String, Location)]) -> Diagnostic {
+    let message = error.message();
+    let word = words
+        .iter()
+        .find(|(word, _)| message.contains(&format!("`{word}`")))
+        .or_else(|| words.first());
+    let mut diagnostic = Diagnostic::error(message);
+    if let Some((_, location)) = word {
+        diagnostic = diagnostic.at(location.clone(), "asked for here");
+    }
+    match error.help() {
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
     }
 }
 

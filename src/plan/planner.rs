@@ -233,14 +233,14 @@ impl<'a> Planner<'a> {
             Provider::System => None,
             Provider::Archive { archives } => {
                 let Some(archive) = archives.get(&self.request.platform.architecture) else {
-                    let message = format!("there is no Python archive for {}", self.request.platform);
                     let known: Vec<&str> = archives.keys().map(String::as_str).collect();
-                    if !self.errors.iter().any(|error| error.message == message) {
-                        self.errors.push(
-                            Diagnostic::error(message)
-                                .at(location, format!("archives are given for: {}", known.join(", "))),
-                        );
-                    }
+                    self.error(
+                        Diagnostic::error(format!(
+                            "there is no Python archive for {}",
+                            self.request.platform
+                        ))
+                        .at(location, format!("archives are given for: {}", known.join(", "))),
+                    );
                     return None;
                 };
                 let download = download(archive.url.get_ref(), &archive.sha256);

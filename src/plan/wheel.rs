@@ -8,7 +8,7 @@ use super::packages::{self, Built, ProjectRef};
 use super::planner::{Planner, SystemRequest, download};
 use super::steps;
 use crate::diagnostic::{Diagnostic, Location};
-use crate::lock::{Artifact, PackageName, Roots};
+use crate::lock::{Artifact, Lock, PackageName, Roots};
 use crate::spec::{Requirement, Spanned, Tier, Wheel, WheelSource};
 
 /// What never matters to a build of Python sources and would only disturb keys.
@@ -146,11 +146,13 @@ impl Planner<'_> {
     /// The source that the lock pins for a wheel with `source = { lock = true }`.
     fn locked_source(&mut self, wheel: &Wheel, location: Location) -> Option<Source> {
         let name = wheel.name.get_ref();
-        if !self.check_known_in_lock(name, &location) {
+        let lock = self.lock()?;
+        if !self.in_lock(name) {
+            self.unknown(name, location, "its source is to be taken from the lock");
             return None;
         }
         let parsed: PackageName = name.parse().ok()?;
-        let origin = match self.request.lock?.sdist(&parsed, None) {
+        let origin = match lock.sdist(&parsed, None) {
             Ok(origin) => origin,
             Err(error) => {
                 let mut diagnostic = Diagnostic::error(error.message()).at(location, "asked for here");
@@ -199,43 +201,6 @@ impl Planner<'_> {
                 .help("give the source here: { git = \"...\", rev = \"...\" } or { path = \"...\" }"),
         );
         None
-    }
-
-    fn check_known_in_lock(&mut self, name: &str, location: &Location) -> bool {
-        if self.request.lock.is_none() || self.in_lock(name) {
-            return self.request.lock.is_some() || {
-                self.errors.push(
-                    Diagnostic::error(format!(
-                        "the lockfile `{}` does not exist",
-                        self.spec.python.lock.get_ref()
-                    ))
-                    .at(location.clone(), "the source is to be taken from it")
-                    .help("write it with `uv lock`"),
-                );
-                false
-            };
-        }
-        let requirement = Requirement {
-            name: name.to_owned(),
-            extras: std::collections::BTreeSet::new(),
-        };
-        let lock = self.spec.python.lock.get_ref();
-        let names = self
-            .request
-            .lock
-            .into_iter()
-            .flat_map(|lock| lock.packages())
-            .map(|package| package.name().as_str());
-        let help = crate::diagnostic::nearest(&requirement.name, names).map_or_else(
-            || format!("add it with `uv add {name}`"),
-            |near| format!("did you mean `{near}`?"),
-        );
-        self.errors.push(
-            Diagnostic::error(format!("`{name}` is not in {lock}"))
-                .at(location.clone(), "its source is to be taken from the lock")
-                .help(help),
-        );
-        false
     }
 
     /// Build settings for the GPU architectures of the spec, as build systems name them.
@@ -373,7 +338,7 @@ impl Planner<'_> {
     /// The index that most packages of the lock come from; empty when the lock has none.
     fn main_index(&self) -> String {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for package in self.request.lock.into_iter().flat_map(|lock| lock.packages()) {
+        for package in self.request.lock.into_iter().flat_map(Lock::packages) {
             if let crate::lock::Source::Registry { url } = package.source() {
                 *counts.entry(url.as_str()).or_default() += 1;
             }
@@ -390,8 +355,8 @@ impl Planner<'_> {
     }
 }
 
-/// `9.0` is `90-real`, `12.0+PTX` is `120` (both code and PTX), `9.0a` is `90a-real`: CMake's
-/// `CUDA_ARCHITECTURES`.
+/// `9.0` is `90-real`, `12.0+PTX` is `120` (both code and PTX), `9.0a` is `90a-real`: the
+/// words of `CMAKE_CUDA_ARCHITECTURES`.
 fn cmake_architecture(arch: &str) -> String {
     let (number, virtual_too) = match arch.strip_suffix("+PTX") {
         Some(number) => (number, true),

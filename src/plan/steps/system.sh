@@ -10,7 +10,11 @@ if [ -n "$python" ] && [ -n "$devel" ] && [ ! -e "/usr/include/$python/Python.h"
         redhat) set -- "$python-devel" "$@" ;;
     esac
 fi
-if [ -r /wheelbase/ca.pem ]; then export SSL_CERT_FILE=/wheelbase/ca.pem CURL_CA_BUNDLE=/wheelbase/ca.pem; fi
+ca=
+if [ -r /wheelbase/ca.pem ]; then
+    ca=/wheelbase/ca.pem
+    export SSL_CERT_FILE=$ca CURL_CA_BUNDLE=$ca
+fi
 if [ $# -gt 0 ]; then
     case $family in
         debian)
@@ -26,7 +30,10 @@ if [ $# -gt 0 ]; then
                 done
             fi
             export DEBIAN_FRONTEND=noninteractive
-            apt() { apt-get -qq -o Dir::Etc::sourceparts=/tmp/sources -o Dpkg::Use-Pty=0 "$@"; }
+            apt() {
+                apt-get -qq -o Dir::Etc::sourceparts=/tmp/sources -o Dpkg::Use-Pty=0 \
+                    ${ca:+-o "Acquire::https::CaInfo=$ca"} "$@"
+            }
             apt update
             apt install -y --no-install-recommends "$@"
             rm -f /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
@@ -34,7 +41,13 @@ if [ $# -gt 0 ]; then
         redhat)
             manager=dnf
             command -v dnf >/dev/null || manager=microdnf
-            "$manager" install -y --setopt=install_weak_deps=0 --setopt=tsflags=nodocs "$@"
+            install() {
+                "$manager" install -y --setopt=install_weak_deps=0 --setopt=tsflags=nodocs \
+                    ${ca:+"--setopt=sslcacert=$ca"} "$@"
+            }
+            # ccache is not among the distribution's own packages, but in EPEL.
+            case " $* " in *' ccache '*) install epel-release || true ;; esac
+            install "$@"
             "$manager" clean all
             rm -rf /var/log/dnf* /var/log/hawkey.log /var/cache/ldconfig/aux-cache
             ;;

@@ -1,0 +1,198 @@
+//! Values of a document with the types that they should have, and a note of every one that has not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::document::{Kind, Table, Value};
+use super::marker::Marker;
+use super::package::MarkerId;
+use super::url;
+use super::{PackageName, ParseNameError, normalise};
+use crate::diagnostic::{Diagnostic, Location, SourceFile};
+
+/// Something wrong, before it is known which file it may be drawn from.
+pub(super) struct Fault {
+    pub(super) range: Range<usize>,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn error(self, file: &Arc<SourceFile>) -> Diagnostic {
+        let diagnostic = Diagnostic::error(self.message).at(Location::new(file, self.range), "");
+        match self.help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic.help("uv.lock is written by `uv lock`; run it to write the file anew"),
+        }
+    }
+
+    pub(super) fn warning(self, file: &Arc<SourceFile>) -> Diagnostic {
+        let diagnostic = Diagnostic::warning(self.message).at(Location::new(file, self.range), "");
+        match self.help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        }
+    }
+}
+
+/// Gathers what is wrong while values are taken from the document.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub(super) faults: Vec<Fault>,
+    pub(super) warnings: Vec<Fault>,
+    pub(super) secrets: Vec<Range<usize>>,
+    pub(super) markers: Vec<Marker>,
+    marker_ids: BTreeMap<String, MarkerId>,
+}
+
+impl Reader {
+    pub(super) fn fault(&mut self, range: &Range<usize>, message: impl Into<String>) {
+        self.faults.push(Fault {
+            range: range.clone(),
+            message: message.into(),
+            help: None,
+        });
+    }
+
+    pub(super) fn secret(&mut self, range: Range<usize>) {
+        self.secrets.push(range.clone());
+        self.faults.push(Fault {
+            range,
+            message: "a URL of the lock carries credentials".to_owned(),
+            help: Some(
+                "take user name and password out of the index or git URL in pyproject.toml, give them to the build \
+                 as a secret, and run `uv lock`; consider them leaked if the lock is in a repository"
+                    .to_owned(),
+            ),
+        });
+    }
+
+    pub(super) fn wrong_type(&mut self, key: &str, value: &Value<'_>, expected: &str) {
+        self.fault(
+            &value.span,
+            format!("`{key}` must be {expected}, not {}", value.kind.describe()),
+        );
+    }
+
+    /// A string.
+    pub(super) fn text<'v>(&mut self, key: &str, value: &'v Value<'_>) -> Option<&'v str> {
+        if let Kind::Text(text) = &value.kind {
+            return Some(text);
+        }
+        self.wrong_type(key, value, "a string");
+        None
+    }
+
+    /// The string of a key that need not be there.
+    pub(super) fn optional<'v>(&mut self, table: &'v Table<'_>, key: &str) -> Option<&'v str> {
+        let value = table.get(key)?;
+        self.text(key, value)
+    }
+
+    /// A URL. Escapes can hide credentials from the search of the raw text, so it is looked at once more.
+    pub(super) fn url<'v>(&mut self, table: &'v Table<'_>, key: &str) -> Option<&'v str> {
+        let value = table.get(key)?;
+        let text = self.text(key, value)?;
+        let known = self
+            .secrets
+            .iter()
+            .any(|secret| value.span.contains(&secret.start));
+        if !known && url::secrets(text).next().is_some() {
+            self.secret(value.span.clone());
+        }
+        Some(text)
+    }
+
+    pub(super) fn table<'v, 't>(&mut self, key: &str, value: &'v Value<'t>) -> Option<&'v Table<'t>> {
+        if let Kind::Table(table) = &value.kind {
+            return Some(table);
+        }
+        self.wrong_type(key, value, "a table");
+        None
+    }
+
+    /// The items of an array that need not be there.
+    pub(super) fn array<'v, 't>(&mut self, table: &'v Table<'t>, key: &str) -> &'v [Value<'t>] {
+        match table.get(key).map(|value| (value, &value.kind)) {
+            None => &[],
+            Some((_, Kind::Array(values))) => values,
+            Some((value, _)) => {
+                self.wrong_type(key, value, "an array");
+                &[]
+            }
+        }
+    }
+
+    /// Tables of an array.
+    pub(super) fn tables<'v, 't>(
+        &mut self,
+        table: &'v Table<'t>,
+        key: &str,
+    ) -> Vec<(&'v Range<usize>, &'v Table<'t>)> {
+        let values = self.array(table, key);
+        values
+            .iter()
+            .filter_map(|value| Some((&value.span, self.table(key, value)?)))
+            .collect()
+    }
+
+    pub(super) fn name(&mut self, range: &Range<usize>, text: &str) -> Option<PackageName> {
+        text.parse()
+            .map_err(|error: ParseNameError| self.fault(range, error.to_string()))
+            .ok()
+    }
+
+    /// A package name that must be there.
+    pub(super) fn required_name(
+        &mut self,
+        range: &Range<usize>,
+        table: &Table<'_>,
+        key: &str,
+    ) -> Option<PackageName> {
+        let Some(value) = table.get(key) else {
+            self.fault(range, format!("`{key}` is missing"));
+            return None;
+        };
+        let text = self.text(key, value)?;
+        self.name(&value.span, text)
+    }
+
+    /// A normalised extra or group.
+    pub(super) fn normalised(&mut self, range: &Range<usize>, text: &str) -> Option<String> {
+        let normalised = normalise(text);
+        if normalised.is_none() {
+            self.fault(range, format!("`{text}` is no name of an extra or group"));
+        }
+        normalised
+    }
+
+    /// An array of extras or groups.
+    pub(super) fn names(&mut self, table: &Table<'_>, key: &str) -> BTreeSet<String> {
+        let values = self.array(table, key);
+        values
+            .iter()
+            .filter_map(|value| {
+                let text = self.text(key, value)?;
+                self.normalised(&value.span, text)
+            })
+            .collect()
+    }
+
+    pub(super) fn marker(&mut self, value: &Value<'_>) -> Option<MarkerId> {
+        let text = self.text("marker", value)?;
+        if let Some(id) = self.marker_ids.get(text) {
+            return Some(*id);
+        }
+        let id = MarkerId(self.markers.len());
+        self.markers
+            .push(Marker::new(text.to_owned(), value.span.clone()));
+        self.marker_ids.insert(text.to_owned(), id);
+        Some(id)
+    }
+
+    pub(super) fn marker_array(&mut self, table: &Table<'_>, key: &str) -> Vec<MarkerId> {
+        let values = self.array(table, key);
+        values.iter().filter_map(|value| self.marker(value)).collect()
+    }
+}
