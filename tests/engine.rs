@@ -242,12 +242,10 @@ fn nothing_of_the_build_is_left_in_the_image() -> Result<()> {
         .filter(|path| path.starts_with("opt/") && path.ends_with(".pyc"))
         .collect();
     assert!(bytecode.is_empty(), "{bytecode:?}");
-    let direct: Vec<&String> = tree
-        .entries
-        .keys()
-        .filter(|path| path.ends_with("direct_url.json"))
-        .collect();
-    assert!(direct.is_empty(), "{direct:?}");
+    for name in ["direct_url.json", "uv_cache.json"] {
+        let left: Vec<&String> = tree.entries.keys().filter(|path| path.ends_with(name)).collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
     Ok(())
 }
 
@@ -462,11 +460,12 @@ fn python_from_an_archive_and_uv_from_a_wheel() -> Result<()> {
 #[test]
 fn tiers_by_name_with_the_python_of_the_system() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
-    let gpu = "tiers.base = \"REGISTRY/nvidia/pytorch:25.09-py3\"";
+    let gpu = "tiers.devel = \"REGISTRY/nvidia/pytorch:25.09-py3\"";
     let project = Project::quickstart(&lab)?;
+    let spec = small_spec(&lab, gpu, "provider = \"system\"", &uv_image(&lab));
     project.write(
         "wheelbase.toml",
-        &small_spec(&lab, gpu, "provider = \"system\"", &uv_image(&lab)),
+        &spec.replace("tier = \"base\"", "tier = \"devel\""),
     )?;
     let (_, tree) = imports(&lab, &project)?;
     let python = &tree.entries["opt/venv/bin/python"];
@@ -504,18 +503,13 @@ fn a_warm_compiler_cache_answers_every_compile() -> Result<()> {
     };
     let cold = Build::of(&lab, &project).target("train").succeed()?;
     assert_eq!(count(&cold, "hits=")?, 0, "{}", cold.progress.log());
-    assert!(count(&cold, "misses=")? >= 4, "{}", cold.progress.log());
-    let warm = Build::of(&lab, &project)
-        .target("train")
-        .arguments(&["--no-cache-filter", "vecadd"])
-        .succeed()?;
+    let calls = count(&cold, "misses=")?;
+    assert!(calls >= 4, "{}", cold.progress.log());
+    // Another variable runs the step again. (`--no-cache-filter` would: BuildKit empties its cache mounts then.)
+    project.edit("wheelbase.toml", "SALT", "OTHER_SALT")?;
+    let warm = Build::of(&lab, &project).target("train").succeed()?;
     assert_eq!(count(&warm, "misses=")?, 0, "{}", warm.progress.log());
-    assert_eq!(
-        count(&warm, "hits=")?,
-        count(&cold, "misses=")?,
-        "{}",
-        warm.progress.log()
-    );
+    assert_eq!(count(&warm, "hits=")?, calls, "{}", warm.progress.log());
     // The same wheel came out again, so nothing was installed again.
     assert_eq!(warm.executed(), ["[wheel vecadd] compile"]);
     Ok(())

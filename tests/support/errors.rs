@@ -93,7 +93,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
                 "#include \"rowmax.cuh\"\nint broken = nowhere;\n",
             )
         },
-        says: &["[wheel rowmax] compile"],
+        says: &[">>> [wheels.rowmax]"],
         place: Place::Step("[wheel rowmax] compile", "nowhere"),
     },
 ];
