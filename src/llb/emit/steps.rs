@@ -168,11 +168,14 @@ impl Emitter<'_> {
         ];
         let arguments = arguments.into_iter().chain(system.packages.iter().cloned());
         let mut exec = self.shell(steps::system(), arguments, on);
-        self.go_online(&mut exec);
         exec.mounts.push(Mount::tmpfs("/tmp"));
-        if system.family == "debian" {
-            exec.mounts.push(Mount::tmpfs("/var/lib/apt/lists"));
-            exec.mounts.push(Mount::tmpfs("/var/cache/apt"));
+        // A step that only makes a user must not ask for a network that the client may not allow.
+        if !system.packages.is_empty() || system.python.is_some() {
+            self.go_online(&mut exec);
+            if system.family == "debian" {
+                exec.mounts.push(Mount::tmpfs("/var/lib/apt/lists"));
+                exec.mounts.push(Mount::tmpfs("/var/cache/apt"));
+            }
         }
         self.graph.exec(exec, metadata).root()
     }
