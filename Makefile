@@ -10,7 +10,7 @@ SHELL := /bin/bash
 AREA ?= main
 export INSTA_UPDATE ?= no
 TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
-BINARY := target/$(TARGET)/release/wheelbase
+BINARY := $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release/wheelbase
 
 .PHONY: help
 help: ## Lists the commands
@@ -42,7 +42,7 @@ $(BINARY): $(shell find src -type f 2>/dev/null) Cargo.toml Cargo.lock
 .PHONY: frontend
 frontend: ## The frontend image, built by Dockerfile.frontend in the lab
 	tests/lab/lab up
-	tests/lab/frontend
+	tests/lab/frontend --from-source
 
 .PHONY: engines
 engines: ## Starts all engines of the lab

@@ -154,9 +154,12 @@ pub fn diagnostics_status(findings: &[Diagnostic]) -> rpc::Status {
     }
 }
 
+/// `file:line:column: message`, which tools find, then the drawing with carets: clients show the lines of a source
+/// detail, and neither the column nor the label.
 fn text(finding: &Diagnostic) -> String {
-    match &finding.help {
-        Some(help) => format!("{}\n  help: {help}", finding.one_line()),
+    let drawn = finding.render(false);
+    match drawn.split_once('\n') {
+        Some((_, drawing)) => format!("{}\n{}", finding.one_line(), drawing.trim_end()),
         None => finding.one_line(),
     }
 }
@@ -239,11 +242,12 @@ mod tests {
         let warning = Diagnostic::warning("hm");
 
         let status = diagnostics_status(&[first.clone(), warning.clone()]);
-        assert_eq!(status.message, "wheelbase.toml:1:1: no a\n  help: write c");
+        let drawn = "wheelbase.toml:1:1: no a\n --> wheelbase.toml:1:1\n  |\n1 | a = 1\n  | ^\n  |\n  = help: write c";
+        assert_eq!(status.message, drawn);
         assert_eq!(status.details.len(), 1);
         let status = diagnostics_status(&[first, second, warning.clone()]);
-        let expected = "2 errors\nwheelbase.toml:1:1: no a\n  help: write c\nwheelbase.toml:2:1: no b";
-        assert_eq!(status.message, expected);
+        let expected = format!("2 errors\n{drawn}\nwheelbase.toml:2:1: no b\n");
+        assert!(status.message.starts_with(&expected), "{}", status.message);
         assert_eq!(status.details.len(), 3);
         assert_eq!(json(&status.details[1])["ranges"][0]["start"]["line"], 2);
         assert_eq!(diagnostics_status(&[warning]).message, "hm");

@@ -117,7 +117,7 @@ impl Emitter<'_> {
         arguments: impl IntoIterator<Item = String>,
         root: Output,
     ) -> Exec {
-        let head = [self.plan.interpreter.as_str(), "-I", "-S", PROGRAM].map(str::to_owned);
+        let head = [self.plan.interpreter.as_str(), "-I", "-S", "-B", PROGRAM].map(str::to_owned);
         let mut exec = Self::step(head.into_iter().chain(arguments).collect(), root);
         exec.mounts.push(self.program(PROGRAM, text));
         exec

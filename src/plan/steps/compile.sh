@@ -7,13 +7,15 @@ if [ "$shape" = archive ]; then
     mkdir -p "/src/$name"
     for archive in /wheelbase/sdist/*; do
         case $archive in
-            *.zip) python -I -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall("/src")' "$archive" &&
+            *.zip) python -I -B -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall("/src")' "$archive" &&
                 rmdir "/src/$name" && mv /src/* "/src/$name" ;;
             *) tar -xf "$archive" -C "/src/$name" --strip-components=1 --no-same-owner ;;
         esac
     done
 fi
 cd "/src/$name"
+# One time for all sources: nvcc puts a source's time into the names of its kernels.
+find . -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
 # A number that the plan hands over as an address in /etc/hosts, because that is part of no cache key.
 number() {

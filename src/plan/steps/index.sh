@@ -8,4 +8,4 @@ if [ -r /wheelbase/netrc ]; then export NETRC=/wheelbase/netrc; fi
 export UV_CACHE_DIR=/wheelbase/cache UV_LINK_MODE=copy
 /wheelbase/uv/uv pip install --quiet --no-config --no-deps --require-hashes --only-binary :all: \
     --default-index "$index" --python /opt/venv/bin/python -r /tmp/requirements.txt
-exec "$python" -I -S "$settle" /opt/venv /wheelbase/out/files
+exec "$python" -I -S -B "$settle" /opt/venv /wheelbase/out/files

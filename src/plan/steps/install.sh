@@ -8,4 +8,4 @@ for folder in /wheelbase/wheels/*; do set -- "$@" --find-links "$folder"; done
 export UV_CACHE_DIR=/opt/.wheelbase-cache UV_LINK_MODE=hardlink
 /wheelbase/uv/uv pip install --quiet --offline --no-config --no-index --no-deps --python /opt/venv/bin/python "$@"
 rm -rf /opt/.wheelbase-cache
-exec "$python" -I -S "$settle" /opt/venv /wheelbase/out/files
+exec "$python" -I -S -B "$settle" /opt/venv /wheelbase/out/files

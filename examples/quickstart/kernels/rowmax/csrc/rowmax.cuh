@@ -7,11 +7,12 @@
 
 #include "rowmax.h"
 
-namespace {
+// A named namespace: nvcc puts its process id into the names of kernels in one that has no name.
+namespace kernel {
 
 constexpr unsigned kThreads = 256;
 
-void check(cudaError_t status) {
+inline void check(cudaError_t status) {
   if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
 }
 
@@ -48,10 +49,11 @@ __global__ void rowmax(const T* matrix, std::size_t rows, std::size_t columns, T
   }
 }
 
-}  // namespace
+}  // namespace kernel
 
 template <typename T>
 void rowmax_on_cuda(const T* matrix, std::size_t rows, std::size_t columns, T* values, std::int64_t* indices) {
+  using namespace kernel;
   if (rows == 0) return;
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(rows, 65535));
   DeviceArray<T> device_matrix(rows * columns), device_values(rows);

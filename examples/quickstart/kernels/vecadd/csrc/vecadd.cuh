@@ -6,9 +6,10 @@
 
 #include "vecadd.h"
 
-namespace {
+// A named namespace: nvcc puts its process id into the names of kernels in one that has no name.
+namespace kernel {
 
-void check(cudaError_t status) {
+inline void check(cudaError_t status) {
   if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
 }
 
@@ -34,10 +35,11 @@ __global__ void add(const T* x, const T* y, T* z, std::size_t count) {
   }
 }
 
-}  // namespace
+}  // namespace kernel
 
 template <typename T>
 void add_on_cuda(const T* x, const T* y, T* z, std::size_t count) {
+  using namespace kernel;
   if (count == 0) return;
   constexpr std::size_t threads = 256;
   const std::size_t blocks = std::min<std::size_t>((count + threads - 1) / threads, 65535);

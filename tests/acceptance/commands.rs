@@ -1,0 +1,147 @@
+//! The commands of the Makefile, in a clone of its own.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use anyhow::{Result, ensure};
+
+use crate::Claim;
+use crate::support::engine::Lab;
+
+pub(crate) fn claims() -> Vec<Claim> {
+    vec![
+        Claim::new(
+            "with CI=true engine tests fail when the engine is stopped",
+            stopped_engine,
+        ),
+        Claim::new("without CI and without a lab engine tests are skipped", no_lab),
+        Claim::new(
+            "`make demo` succeeds twice in a row and after `git clean -xdf`",
+            demo,
+        ),
+        Claim::new("benchmarks meet their targets", benchmarks),
+        Claim::new("`cargo test` succeeds with the lab's engines", all_tests),
+    ]
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_remove("WHEELBASE_ACCEPTANCE");
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// The last lines of what a command wrote, for an error.
+fn end(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(12)..].join("\n")
+}
+
+const ENGINE_TEST: [&str; 6] = [
+    "test",
+    "--locked",
+    "--test",
+    "engine",
+    "an_unknown_target_is_guessed",
+    "--quiet",
+];
+
+fn stopped_engine(_: &Lab) -> Result<String> {
+    let folder = tempfile::tempdir()?;
+    let socket = format!("unix://{}/docker.sock", folder.path().display());
+    let output = cargo(&ENGINE_TEST)
+        .env("CI", "true")
+        .env("DOCKER_HOST", socket)
+        .output()?;
+    let text = said(&output);
+    ensure!(!output.status.success(), "the test passed");
+    ensure!(
+        text.contains("0 passed; 1 failed"),
+        "it did not fail as a test does: {}",
+        end(&text)
+    );
+    Ok("1 failed".to_owned())
+}
+
+fn no_lab(_: &Lab) -> Result<String> {
+    let mut command = cargo(&ENGINE_TEST);
+    for name in ["CI", "WHEELBASE_REGISTRY", "WHEELBASE_INDEX", "DOCKER_HOST"] {
+        command.env_remove(name);
+    }
+    let output = command.args(["--", "--nocapture"]).output()?;
+    let text = said(&output);
+    ensure!(
+        output.status.success() && text.contains("skipped: no lab"),
+        "{}",
+        end(&text)
+    );
+    Ok("skipped, and says so".to_owned())
+}
+
+fn demo(_: &Lab) -> Result<String> {
+    let folder = tempfile::tempdir()?;
+    let clone = folder.path().join("wheelbase");
+    let git = Command::new("git")
+        .args(["clone", "--quiet", env!("CARGO_MANIFEST_DIR")])
+        .arg(&clone)
+        .output()?;
+    ensure!(git.status.success(), "{}", said(&git));
+    let first = make_demo(&clone)?;
+    let second = make_demo(&clone)?;
+    let clean = Command::new("git")
+        .args(["clean", "-xdfq"])
+        .current_dir(&clone)
+        .output()?;
+    ensure!(clean.status.success(), "{}", said(&clean));
+    let third = make_demo(&clone)?;
+    Ok(format!("{first:.0} s, {second:.0} s, {third:.0} s"))
+}
+
+fn make_demo(clone: &Path) -> Result<f64> {
+    let started = std::time::Instant::now();
+    let output = Command::new("make")
+        .arg("demo")
+        .current_dir(clone)
+        .env_remove("WHEELBASE_ACCEPTANCE")
+        .output()?;
+    ensure!(output.status.success(), "make demo: {}", end(&said(&output)));
+    Ok(started.elapsed().as_secs_f64())
+}
+
+fn benchmarks(_: &Lab) -> Result<String> {
+    let output = cargo(&["bench", "--locked", "--quiet"]).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("ok ") || line.starts_with("short "))
+        .collect();
+    ensure!(
+        output.status.success() && !lines.is_empty(),
+        "{}",
+        end(&said(&output))
+    );
+    Ok(format!("{} targets met", lines.len()))
+}
+
+fn all_tests(_: &Lab) -> Result<String> {
+    let output = cargo(&["test", "--locked"]).output()?;
+    let text = said(&output);
+    ensure!(output.status.success(), "{}", end(&text));
+    let passed: u32 = text
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("test result: ok. ")?
+                .split(' ')
+                .next()?
+                .parse::<u32>()
+                .ok()
+        })
+        .sum();
+    Ok(format!("{passed} tests passed"))
+}

@@ -1,0 +1,196 @@
+//! One `docker buildx build` with our frontend, or with any other.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use super::engine::{Engine, Lab};
+use super::progress::Progress;
+use super::tree::Tree;
+
+/// A build that has not run yet.
+#[derive(Debug)]
+pub(crate) struct Build<'a> {
+    lab: &'a Lab,
+    engine: Engine,
+    context: PathBuf,
+    file: String,
+    tag: Option<String>,
+    arguments: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+/// What came of a build.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) success: bool,
+    pub(crate) progress: Progress,
+    /// What the client wrote beside its progress: the error, with lines of the spec.
+    pub(crate) text: String,
+    /// The metadata file; null when the build failed.
+    pub(crate) metadata: Value,
+    pub(crate) seconds: f64,
+}
+
+impl<'a> Build<'a> {
+    /// A build of `wheelbase.toml` in a folder, on the lab's main engine.
+    pub(crate) fn of(lab: &'a Lab, context: impl AsRef<Path>) -> Self {
+        Self {
+            lab,
+            engine: lab.engine(),
+            context: context.as_ref().to_owned(),
+            file: "wheelbase.toml".to_owned(),
+            tag: None,
+            arguments: Vec::new(),
+            env: Vec::new(),
+        }
+    }
+
+    pub(crate) fn on(mut self, engine: &Engine) -> Self {
+        self.engine = engine.clone();
+        self
+    }
+
+    pub(crate) fn file(mut self, file: &str) -> Self {
+        file.clone_into(&mut self.file);
+        self
+    }
+
+    pub(crate) fn target(self, target: &str) -> Self {
+        self.arguments(&["--target", target])
+    }
+
+    /// Names the image, and leaves it in the engine's own store if nothing else is said.
+    pub(crate) fn tag(mut self, tag: &str) -> Self {
+        self.tag = Some(tag.to_owned());
+        self.arguments(&["--tag", tag])
+    }
+
+    pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments
+            .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs it; a build that fails is no error here.
+    ///
+    /// # Errors
+    ///
+    /// When the client cannot be run.
+    pub(crate) fn run(&self) -> Result<Built> {
+        let folder = tempfile::tempdir()?;
+        let metadata = folder.path().join("metadata.json");
+        let mut command =
+            self.engine
+                .docker(&["buildx", "build", "--progress", "rawjson", "--provenance=false"]);
+        command.args(["--network", "host", "--allow", "network.host"]);
+        if let Some(ca) = &self.lab.ca {
+            command.arg("--secret").arg(format!("id=ca,src={ca}"));
+        }
+        command
+            .arg("--file")
+            .arg(self.context.join(&self.file))
+            .arg("--metadata-file")
+            .arg(&metadata);
+        command.args(&self.arguments).arg(&self.context);
+        // The result without a tag or an output is of no use; the client warns of it otherwise.
+        if self.tag.is_none()
+            && !self
+                .arguments
+                .iter()
+                .any(|argument| argument.starts_with("--output"))
+        {
+            command.arg("--output=type=cacheonly");
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        let started = Instant::now();
+        let output = command.output().context("failed to run docker buildx")?;
+        let seconds = started.elapsed().as_secs_f64();
+        let (progress, text) = Progress::parse(&String::from_utf8_lossy(&output.stderr));
+        let metadata = std::fs::read_to_string(&metadata)
+            .ok()
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or(Value::Null);
+        Ok(Built {
+            success: output.status.success(),
+            progress,
+            text,
+            metadata,
+            seconds,
+        })
+    }
+
+    /// Runs it; a build that fails is an error.
+    ///
+    /// # Errors
+    ///
+    /// With the client's words and the log of the failed step.
+    pub(crate) fn succeed(&self) -> Result<Built> {
+        let built = self.run()?;
+        if !built.success {
+            let logs: Vec<String> = built
+                .progress
+                .vertices
+                .iter()
+                .filter(|vertex| !vertex.error.is_empty())
+                .map(|vertex| format!("{}: {}\n{}", vertex.name, vertex.error, vertex.log))
+                .collect();
+            bail!(
+                "engine {}: the build failed\n{}\n{}",
+                self.engine.name,
+                built.text,
+                logs.join("\n")
+            );
+        }
+        Ok(built)
+    }
+
+    /// Runs it; a build that succeeds is an error, and so is one that leaves an image.
+    ///
+    /// # Errors
+    ///
+    /// See above.
+    pub(crate) fn fail(self) -> Result<Built> {
+        let tag = super::unique();
+        let engine = self.engine.clone();
+        let built = self.tag(&tag).run()?;
+        let left = engine.has_image(&tag);
+        engine.remove_image(&tag);
+        if built.success {
+            bail!("the build succeeded");
+        }
+        if left {
+            bail!("the build failed and left an image");
+        }
+        Ok(built)
+    }
+
+    /// Runs it and reads the finished filesystem.
+    ///
+    /// # Errors
+    ///
+    /// When it fails or leaves nothing readable.
+    pub(crate) fn export(self) -> Result<(Built, Tree)> {
+        let folder = tempfile::tempdir()?;
+        let archive = folder.path().join("image.tar");
+        let built = self
+            .arguments(&[&format!("--output=type=tar,dest={}", archive.display())])
+            .succeed()?;
+        let tree = Tree::read(std::fs::File::open(&archive)?)?;
+        Ok((built, tree))
+    }
+}
+
+impl Built {
+    /// Names of the steps that were carried out.
+    pub(crate) fn executed(&self) -> Vec<&str> {
+        self.progress.executed()
+    }
+}

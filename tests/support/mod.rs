@@ -1,0 +1,31 @@
+//! What tests on a real engine share.
+//!
+//! Everything here looks at a build from outside: BuildKit's raw progress, the metadata file, the registry, an
+//! exported filesystem. Nothing is read from what the frontend says of itself.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+pub(crate) mod build;
+pub(crate) mod engine;
+pub(crate) mod errors;
+pub(crate) mod plain;
+pub(crate) mod progress;
+pub(crate) mod project;
+pub(crate) mod registry;
+pub(crate) mod tree;
+
+/// A word that no other test and no earlier run has used, for tags and for steps that must be cold.
+pub(crate) fn unique() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::{SystemTime, UNIX_EPOCH};
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let nanos = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| age.as_nanos());
+    format!(
+        "t{:x}{:x}{:x}",
+        nanos,
+        std::process::id(),
+        COUNT.fetch_add(1, Ordering::Relaxed)
+    )
+}
