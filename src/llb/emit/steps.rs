@@ -6,14 +6,11 @@ use super::super::{
     Access, Bind, Copy, Exec, ExtraHost, File, GitSource, Metadata, Mkfile, Mount, Network, Output, Sharing,
     Timestamp,
 };
-use super::Emitter;
+use super::{EPOCH, Emitter};
 use crate::plan::{Compile, From, Install, Project, Source, Stage, System, Work, steps};
 
 /// `PATH` of steps that do not need the tier's own.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// 1980-01-01, the earliest time that a zip file, and so a wheel, can hold.
-const EPOCH: &str = "315532800";
 
 /// Where a step's texts are mounted.
 const STEP: &str = "/wheelbase/step";
@@ -89,7 +86,7 @@ impl Emitter<'_> {
                 // The interpreter must leave nothing of its own in a layer.
                 ("PYTHONDONTWRITEBYTECODE", "1"),
                 ("PYTHONHASHSEED", "0"),
-                ("SOURCE_DATE_EPOCH", EPOCH),
+                ("SOURCE_DATE_EPOCH", &EPOCH.to_string()),
                 ("UV_NO_PROGRESS", "1"),
                 ("UV_PYTHON_DOWNLOADS", "never"),
             ]
