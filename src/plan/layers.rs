@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::spec::Layers;
 
 /// A package as far as layering is concerned.
-pub(super) trait Sized {
+pub(super) trait Weighed {
     /// Normalised name.
     fn name(&self) -> &str;
     /// Bytes of its wheel; 0 when unknown.
@@ -32,7 +32,7 @@ pub(super) struct Group<T> {
 
 /// Spreads packages over layers: the heavy ones first (by power of two of their size, then name, so that a
 /// version bump that makes a wheel a little larger reorders nothing), then the buckets.
-pub(super) fn group<T: Sized>(packages: impl IntoIterator<Item = T>, layers: &Layers) -> Vec<Group<T>> {
+pub(super) fn group<T: Weighed>(packages: impl IntoIterator<Item = T>, layers: &Layers) -> Vec<Group<T>> {
     let (mut heavy, mut light): (Vec<T>, Vec<T>) = packages
         .into_iter()
         .partition(|package| package.size() >= layers.threshold);
@@ -91,7 +91,7 @@ mod tests {
     #[derive(Debug, Clone, PartialEq, Eq)]
     struct Wheel(String, u64);
 
-    impl Sized for Wheel {
+    impl Weighed for Wheel {
         fn name(&self) -> &str {
             &self.0
         }
