@@ -29,6 +29,10 @@ impl Planner<'_> {
                 kernels.push(self.install_wheels(uv, BTreeMap::from([(name.clone(), stage)])));
             }
         }
+        for sdist in &sorted.sdists {
+            let stage = self.sdist(sdist, uv, &location);
+            kernels.push(self.install_wheels(uv, BTreeMap::from([(sdist.name.clone(), stage)])));
+        }
         let mut projects = BTreeMap::new();
         for project in sorted.projects {
             if let Some(stage) = self.project(&project, uv, &location) {

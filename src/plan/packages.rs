@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::Package;
+use super::model::{Download, Package};
 use super::planner::{Planner, Wanted, download};
 use crate::diagnostic::{Diagnostic, Location, nearest};
 use crate::lock::{Artifact, Lock, Locked, PackageName, Root, Roots, Source, Subset, SubsetError};
@@ -16,8 +16,21 @@ pub(super) struct Sorted {
     pub(super) packages: Vec<Wanted>,
     /// Names of `[wheels]` that stand in for a package of the lock.
     pub(super) wheels: BTreeSet<String>,
+    /// Packages without a wheel that fits.
+    pub(super) sdists: Vec<SdistRef>,
     /// Folders of the build context.
     pub(super) projects: Vec<ProjectRef>,
+}
+
+/// A package that the lock has only a source distribution of, for this platform and Python.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SdistRef {
+    /// Normalised name.
+    pub(super) name: String,
+    /// The source distribution.
+    pub(super) archive: Download,
+    /// Which chain of requirements brings it.
+    pub(super) because: String,
 }
 
 /// A folder of the build context that the lock names as a package.
@@ -102,19 +115,26 @@ impl<'a> Planner<'a> {
                     });
                 }
                 Artifact::Nothing => {}
-                Artifact::Sdist { .. } => self.package_error(
+                Artifact::Sdist {
+                    filename,
+                    url: Some(url),
+                    sha256: Some(sha256),
+                    ..
+                } => {
+                    let mut archive = download(url, sha256);
+                    archive.filename.clone_from(filename);
+                    sorted.sdists.push(SdistRef {
+                        name: name.to_owned(),
+                        archive,
+                        because: path(locked),
+                    });
+                }
+                Artifact::Sdist { filename, .. } => self.package_error(
                     locked,
                     words,
-                    Diagnostic::error(format!(
-                        "`{name}` has no wheel for {} and Python {}.{}, only a source distribution",
-                        self.request.platform,
-                        self.spec.python.version.get_ref().0,
-                        self.spec.python.version.get_ref().1
-                    ))
-                    .help(format!(
-                        "compile it in a stage of its own: [wheels.{name}] with source = {{ lock = true }} \
-                         and needs = [\"setuptools\"], or what its pyproject.toml requires"
-                    )),
+                    Diagnostic::error(format!("the lock pins `{filename}` by no URL and SHA-256")).help(
+                        format!("give its source in [wheels.{name}]: a path or a git commit"),
+                    ),
                 ),
                 Artifact::Git { url, rev, .. } => self.package_error(
                     locked,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::key::{Input, sha256};
 use super::model::{Compile, Project, Source, StageId, Work};
-use super::packages::{self, Built, ProjectRef};
+use super::packages::{self, Built, ProjectRef, SdistRef};
 use super::planner::{Planner, SystemRequest, download};
 use super::steps;
 use crate::diagnostic::{Diagnostic, Location};
@@ -111,6 +111,9 @@ impl Planner<'_> {
         let mut built = Built::new();
         for name in sorted.wheels {
             built.insert(name.clone(), self.compile(&name, uv, context)?);
+        }
+        for sdist in &sorted.sdists {
+            built.insert(sdist.name.clone(), self.sdist(sdist, uv, &location));
         }
         for project in sorted.projects {
             built.insert(project.name.clone(), self.project(&project, uv, &location)?);
@@ -333,6 +336,48 @@ impl Planner<'_> {
             backend_index,
         });
         Some(self.stage("project", &name, work, inputs, Some(location.clone())))
+    }
+
+    /// The wheel of a package that has none which fits. Nobody has said what it needs to be built, so its build
+    /// backend comes from the index, and it is built where a compiler is if the spec has such a tier.
+    pub(super) fn sdist(&mut self, sdist: &SdistRef, uv: StageId, location: &Location) -> StageId {
+        let mut root = self.venv_root(uv);
+        if self.spec.gpu.tiers.contains_key(&Tier::Devel) {
+            let packages = self.spec.system.devel.clone();
+            root.base = self.system(
+                Tier::Devel,
+                SystemRequest {
+                    packages,
+                    headers: true,
+                    user: None,
+                },
+            );
+        }
+        let source = Source::Archive(sdist.archive.clone());
+        let index = self.main_index();
+        let mut inputs = self.root_inputs(&root);
+        inputs.push(self.parent(uv));
+        inputs.extend(
+            source_inputs(&source)
+                .into_iter()
+                .map(|input| input.because(&sdist.because)),
+        );
+        inputs.push(Input::new("build backend", format!("from {index}")));
+        inputs.push(Input::new("step", sha256(&steps::project())));
+        let name = format!("wheel {}", sdist.name);
+        let project = Project {
+            name: sdist.name.clone(),
+            root,
+            source,
+            backend_index: Some(index),
+        };
+        self.stage(
+            "project",
+            &name,
+            Work::Project(project),
+            inputs,
+            Some(location.clone()),
+        )
     }
 
     /// The index that most packages of the lock come from; empty when the lock has none.
