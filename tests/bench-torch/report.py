@@ -1,6 +1,8 @@
 """Prints what the two sides cost, and whether the claims hold; exits with 1 when one does not.
 
-usage: report.py FOLDER    with SIDE-STEP.json of measure.py for both sides and all steps
+usage: report.py FOLDER [--small]    FOLDER has SIDE-STEP.json of measure.py for both sides and all steps
+
+With --small, what is said of seconds is left out: they mean something for big images alone.
 """
 
 import json
@@ -26,7 +28,7 @@ def read(folder, side):
     return steps
 
 
-def main(folder):
+def main(folder, small):
     ours, theirs = read(folder, "wheelbase"), read(folder, "dockerfile")
     times = {step: theirs[step]["seconds"] / ours[step]["seconds"] for step in STEPS}
     head = "{:<46} {:>8} {:>5} {:>7} {:>9}   {:>8} {:>5} {:>7} {:>9}   {:>8}"
@@ -42,14 +44,20 @@ def main(folder):
     bump = ours["bump"]
     claims = [
         ("an edit that the image does not use executes nothing", not ours["edit"]["executed"], f"{len(ours['edit']['executed'])} executed"),
-        ("an edit that the image does not use ships nothing", ours["edit"]["new"] == 0, f"{ours['edit']['new']} new layers"),
-        ("... at least 100 times faster than the Dockerfile", times["edit"] >= 100, f"{times['edit']:.0f} times"),
-        ("a small bump executes one step", len(bump["executed"]) == 1, ", ".join(bump["executed"]) or "none"),
-        ("a small bump makes one layer", bump["new"] == 1, f"{bump['new']} layers, {bump['bytes']} bytes"),
-        ("... at least 100 times faster than the Dockerfile", times["bump"] >= 100, f"{times['bump']:.0f} times"),
-        ("a cold build is at least 2.5 times faster", times["cold"] >= 2.5, f"{times['cold']:.1f} times"),
+        ("an edit that the image does not use makes no layer", ours["edit"]["new"] == 0, f"{ours['edit']['new']} layers"),
+        ("a bump of a small package executes one step", len(bump["executed"]) == 1, ", ".join(bump["executed"]) or "none"),
+        ("a bump of a small package makes one layer", bump["new"] == 1, f"{bump['new']} layers, {bump['bytes']} bytes"),
         ("a no-op executes nothing", not ours["noop"]["executed"], f"{len(ours['noop']['executed'])} executed"),
     ]
+    if not small:
+        claims += [
+            (f"{words} is at least {least} times faster than with the Dockerfile", times[step] >= least, f"{times[step]:.1f} times")
+            for step, words, least in [
+                ("edit", "an edit that the image does not use", 100),
+                ("bump", "a bump of a small package", 100),
+                ("cold", "a cold build", 2.5),
+            ]
+        ]
     for claim, holds, figure in claims:
         print(f"{'ok' if holds else 'short':<6} {claim} ... {figure}")
     short = sum(not holds for _, holds, _ in claims)
@@ -58,4 +66,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), "--small" in sys.argv[2:]))
