@@ -83,7 +83,7 @@ fn bucket(name: &str, buckets: u32) -> u32 {
         .unwrap_or(0)
 }
 
-/// A number that looks random for every pair: the output function of SplitMix64 (Steele, Lea, Flood 2014), one
+/// A number that looks random for every pair: the output function of `SplitMix64` (Steele, Lea, Flood 2014), one
 /// step of its sequence for each bucket.
 fn score(name: u64, bucket: u32) -> u64 {
     let mut mixed = name.wrapping_add(u64::from(bucket + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
