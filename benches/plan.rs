@@ -8,6 +8,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
+    clippy::panic,
     reason = "it prints its figures, and fails by panicking"
 )]
 
