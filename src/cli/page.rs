@@ -8,7 +8,7 @@ use super::tally::{Span, changed, untouched};
 use crate::plan::{Point, Policy, Replay};
 
 /// The plot in its own units: the whole, and the rectangle of the axes.
-const WIDTH: u32 = 760;
+const WIDTH: u32 = 800;
 const HEIGHT: u32 = 300;
 const LEFT: u32 = 72;
 const RIGHT: u32 = 640;
@@ -20,6 +20,9 @@ const LINE_HEIGHT: u32 = 16;
 
 /// More points than this are drawn without words of their own.
 const MOST_POINTS: usize = 400;
+
+/// The bytes of one line of the plot.
+type Bytes = fn(&Point) -> u64;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --text: #1b1f24; --quiet: #59636e; --rule: #d1d9e0; --page: #ffffff;
@@ -191,7 +194,7 @@ fn plot(out: &mut String, name: &str, points: &[Point]) {
         u32::midpoint(LEFT, RIGHT),
         BOTTOM + 20
     );
-    let lines: [(&str, &str, fn(&Point) -> u64); 3] = [
+    let lines: [(&str, &str, Bytes); 3] = [
         ("file", "whole file", |point| point.whole_file),
         ("subset", "subset", |point| point.subset),
         ("layers", "layers", |point| point.layers),
