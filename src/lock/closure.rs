@@ -229,37 +229,23 @@ fn identity(file: &File) -> String {
 }
 
 fn wheel(file: &File, pure: bool) -> Artifact {
-    let File {
-        filename,
-        url,
-        path,
-        size,
-        ..
-    } = file.clone();
     Artifact::Wheel {
-        filename,
-        url,
-        path,
+        filename: file.filename.clone(),
+        url: file.url.clone(),
+        path: file.path.clone(),
         sha256: file.sha256().map(str::to_owned),
-        size,
+        size: file.size,
         pure,
     }
 }
 
 fn sdist(file: &File, subdirectory: Option<String>) -> Artifact {
-    let File {
-        filename,
-        url,
-        path,
-        size,
-        ..
-    } = file.clone();
     Artifact::Sdist {
-        filename,
-        url,
-        path,
+        filename: file.filename.clone(),
+        url: file.url.clone(),
+        path: file.path.clone(),
         sha256: file.sha256().map(str::to_owned),
-        size,
+        size: file.size,
         subdirectory,
     }
 }

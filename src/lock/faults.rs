@@ -85,6 +85,8 @@ fn passwords_are_refused_and_never_shown() {
             "{drawn}"
         );
     }
+    let named = "version = 1\n[[package]]\nname = \"https://u:hunter2@index.example\"\nsource = { virtual = \".\" }\n";
+    assert!(refused(named).iter().all(|line| !line.contains("hunter2")));
     let login = "[[package]]\nname = \"g\"\nversion = \"1\"\nsource = { git = \"ssh://git@git.example/g?rev=main#0123456789abcdef0123456789abcdef01234567\" }\n";
     let lock = lock(login);
     assert!(

@@ -6,10 +6,11 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-/// The name of a Python package, normalised as PEP 503 says: lower case, runs of `-`, `_` and `.` become one `-`.
+/// The name of a Python package, normalised as PEP 503 says: lower case, runs of `-`, `_` and `.` become one `-`. Clones share the text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PackageName(String);
+pub struct PackageName(Arc<str>);
 
 impl PackageName {
     /// The normalised name.
@@ -68,7 +69,7 @@ impl FromStr for PackageName {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         normalise(text)
-            .map(Self)
+            .map(|name| Self(name.into()))
             .ok_or_else(|| ParseNameError(text.to_owned()))
     }
 }

@@ -62,10 +62,14 @@ pub(super) fn parse(file: &Arc<SourceFile>) -> Result<(Lock, Vec<Diagnostic>), V
         }
         _ => {
             // A diagnostic draws the line that it points to: a password there must not be on it.
-            let file = url::redact(file, &reader.secrets);
+            let redacted = url::redact(file, &reader.secrets);
             let mut faults = reader.faults;
             faults.sort_by_key(|fault| fault.range.start);
-            Err(faults.into_iter().map(|fault| fault.error(&file)).collect())
+            let error = |mut fault: Fault| {
+                fault.message = url::redact_message(fault.message, file, &reader.secrets);
+                fault.error(&redacted)
+            };
+            Err(faults.into_iter().map(error).collect())
         }
     }
 }
@@ -92,12 +96,11 @@ impl Reader {
         let groups = self.groups_of_manifest(manifest);
 
         let tables = self.tables(document, "package");
-        let read: Vec<_> = tables
+        let packages: Vec<Package> = tables
             .iter()
-            .map(|(span, table)| self.package(span, table))
+            .filter_map(|(span, table)| self.package(span, table))
             .collect();
-        let packages: Vec<Package> = read.iter().flatten().cloned().collect();
-        if packages.len() < read.len() {
+        if packages.len() < tables.len() {
             // The edges of broken packages would only repeat what is known to be wrong.
             return None;
         }
@@ -376,7 +379,21 @@ impl Reader {
 
     /// An edge. Where a name is locked once, uv leaves version and source out.
     fn dependency(&mut self, lock: &Lock, span: &Range<usize>, table: &Table<'_>) -> Option<Dependency> {
-        let name = self.required_name(span, table, "name")?;
+        // A name as uv writes it is a key of the map: nothing has to be normalised or allocated.
+        let plain = match table.get("name").map(|value| &value.kind) {
+            Some(Kind::Text(text)) => lock.by_name.get_key_value(text.as_ref()),
+            _ => None,
+        };
+        let (name, candidates) = if let Some((name, candidates)) = plain {
+            (name.clone(), candidates)
+        } else {
+            let name = self.required_name(span, table, "name")?;
+            let Some(candidates) = lock.by_name.get(&name) else {
+                self.fault(span, format!("the lock has no package `{name}`"));
+                return None;
+            };
+            (name, candidates)
+        };
         let extras = self.names(
             table,
             if table.get("extras").is_some() {
@@ -386,10 +403,6 @@ impl Reader {
             },
         );
         let marker = table.get("marker").and_then(|value| self.marker(value));
-        let Some(candidates) = lock.by_name.get(&name) else {
-            self.fault(span, format!("the lock has no package `{name}`"));
-            return None;
-        };
         if let [target] = candidates.as_slice() {
             return Some(Dependency {
                 name,

@@ -1,42 +1,53 @@
-//! The short road from the parser's events to a tree, for the plain shapes of TOML that uv writes.
+//! The short road to a tree, for the plain TOML that uv writes.
+//!
+//! uv writes headers of bare keys, one key to a line, and strings without escapes. Such text can be read in one pass
+//! with a byte or two of lookahead. Whatever else TOML allows gives `None` here and is left to [`toml`], so this
+//! reader may be narrow, but must never read anything in another way: a property test holds the two together.
 
 use std::borrow::Cow;
 use std::ops::Range;
-
-use toml_parser::decoder::{Encoding, IntegerRadix, ScalarKind};
-use toml_parser::parser::{EventReceiver, ValidateWhitespace, parse_document};
-use toml_parser::{ErrorSink, ParseError, Span};
 
 use super::document::{Kind, Table, Value};
 
 /// Reads a document of plain shapes; `None` for any other, be it right or wrong.
 pub(super) fn read_plain(text: &str) -> Option<Table<'_>> {
-    let source = toml_parser::Source::new(text);
-    let tokens = source.lex().into_vec();
-    let mut builder = Builder {
-        text,
-        root: Vec::new(),
-        header: Header {
-            names: Vec::new(),
-            span: 0..0,
-            is_array: false,
-            is_open: false,
-        },
-        open: vec![Container {
-            key: None,
-            items: Items::Table(Vec::new()),
-            start: 0,
-        }],
-        has_controls: has_controls(text),
-        plain: true,
-    };
-    let mut errors = None::<ParseError>;
-    parse_document(
-        &tokens,
-        &mut ValidateWhitespace::new(&mut builder, source),
-        &mut errors,
-    );
-    if errors.is_some() { None } else { builder.finish() }
+    if has_controls(text) {
+        return None;
+    }
+    let mut scanner = Scanner { text, at: 0 };
+    let mut root = Vec::new();
+    let mut header = None;
+    let mut body = Vec::new();
+    loop {
+        scanner.skip_lines();
+        match scanner.peek() {
+            None => break,
+            Some(b'[') => {
+                place(&mut root, header.take(), std::mem::take(&mut body))?;
+                header = Some(scanner.header()?);
+            }
+            Some(_) => scanner.entry(&mut body, 0)?,
+        }
+        scanner.end_of_line()?;
+    }
+    place(&mut root, header, body)?;
+    Some(settle(root))
+}
+
+/// Whether there are control characters beside tabs and newlines: they are wrong in most places, and a carriage return
+/// is at the end of a line only. Eight bytes are looked at together, since this is a pass over the whole text.
+fn has_controls(text: &str) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let is_control = |byte: &u8| (*byte < b' ' && *byte != b'\n' && *byte != b'\t') || *byte == 0x7f;
+    let (chunks, rest) = text.as_bytes().as_chunks::<8>();
+    let found = chunks.iter().any(|chunk| {
+        let word = u64::from_ne_bytes(*chunk);
+        // The high bit of a byte stays set where it was below 0x20, or was 0x7f.
+        let below = word.wrapping_sub(EACH * 0x20) & !word;
+        let delete = (word ^ (EACH * 0x7f)).wrapping_sub(EACH) & !(word ^ (EACH * 0x7f));
+        (below | delete) & (EACH * 0x80) != 0 && chunk.iter().any(is_control)
+    });
+    found || rest.iter().any(is_control)
 }
 
 /// Deepest nesting of inline values that is read here; a lock has four.
@@ -53,187 +64,60 @@ enum Node<'a> {
     Tables(Range<usize>, Vec<(Range<usize>, Nodes<'a>)>),
 }
 
-/// An array or inline table that has been opened and not closed, or (the first of the stack) the body of a header.
-struct Container<'a> {
-    key: Option<Cow<'a, str>>,
-    items: Items<'a>,
-    start: usize,
-}
-
-enum Items<'a> {
-    Array(Vec<Value<'a>>),
-    Table(Entries<'a>),
-}
-
-/// The header whose body is being read; without names for the top of the document.
+/// `[a.b]` or `[[a.b]]`.
 struct Header<'a> {
-    names: Vec<Cow<'a, str>>,
+    parents: Vec<&'a str>,
+    name: &'a str,
     span: Range<usize>,
-    /// `[[x]]` as against `[x]`.
     is_array: bool,
-    /// Whether its names are still being read.
-    is_open: bool,
 }
 
-/// Builds the tree from the parser's events, and gives up at the first that is not plain.
-struct Builder<'a> {
-    text: &'a str,
-    root: Nodes<'a>,
-    header: Header<'a>,
-    open: Vec<Container<'a>>,
-    has_controls: bool,
-    plain: bool,
-}
-
-impl<'a> Builder<'a> {
-    fn give_up(&mut self) {
-        self.plain = false;
-    }
-
-    fn open_header(&mut self, span: Span, is_array: bool) {
-        self.flush();
-        self.header = Header {
-            names: Vec::new(),
-            span: span.start()..span.end(),
-            is_array,
-            is_open: true,
-        };
-    }
-
-    fn close_header(&mut self, span: Span) {
-        self.header.is_open = false;
-        self.header.span.end = span.end();
-    }
-
-    /// Puts the body that has been read into the tree, at the place that its header names.
-    fn flush(&mut self) {
-        if !self.plain {
-            return;
-        }
-        let Some(Container {
-            items: Items::Table(body),
-            key: None,
-            ..
-        }) = self.open.pop()
-        else {
-            return self.give_up();
-        };
-        if !self.open.is_empty() {
-            return self.give_up();
-        }
-        self.open.push(Container {
-            key: None,
-            items: Items::Table(Vec::new()),
-            start: 0,
-        });
-        let body = body.into_iter().map(|(key, value)| (key, Node::Value(value)));
-        let Some((last, parents)) = self.header.names.split_last() else {
-            self.root.extend(body);
-            return;
-        };
-        let mut place = &mut self.root;
-        for name in parents {
-            let at = place.iter().position(|(key, _)| key == name).unwrap_or_else(|| {
-                place.push((name.clone(), Node::Table(self.header.span.clone(), Vec::new())));
-                place.len() - 1
+/// Puts the body of a header into the tree, at the place that it names; `None` where a rule about tables that are
+/// defined twice would have to be looked at.
+fn place<'a>(root: &mut Nodes<'a>, header: Option<Header<'a>>, body: Entries<'a>) -> Option<()> {
+    let body = body.into_iter().map(|(key, value)| (key, Node::Value(value)));
+    let Some(Header {
+        parents,
+        name,
+        span,
+        is_array,
+    }) = header
+    else {
+        root.extend(body);
+        return Some(());
+    };
+    let mut nodes = root;
+    for parent in parents {
+        let at = nodes
+            .iter()
+            .position(|(key, _)| key == parent)
+            .unwrap_or_else(|| {
+                nodes.push((Cow::Borrowed(parent), Node::Table(span.clone(), Vec::new())));
+                nodes.len() - 1
             });
-            match place.get_mut(at).map(|(_, node)| node) {
-                Some(Node::Table(_, entries)) => place = entries,
-                Some(Node::Tables(_, tables)) => match tables.last_mut() {
-                    Some((_, entries)) => place = entries,
-                    None => return self.plain = false,
-                },
-                Some(Node::Value(_)) | None => return self.plain = false,
-            }
-        }
-        let span = self.header.span.clone();
-        match place.iter_mut().find(|(key, _)| key == last) {
-            None if self.header.is_array => {
-                place.push((
-                    last.clone(),
-                    Node::Tables(span.clone(), vec![(span, body.collect())]),
-                ));
-            }
-            None => place.push((last.clone(), Node::Table(span, body.collect()))),
-            Some((_, Node::Tables(_, tables))) if self.header.is_array => tables.push((span, body.collect())),
-            Some(_) => self.plain = false,
-        }
+        nodes = match &mut nodes.get_mut(at)?.1 {
+            Node::Table(_, nodes) => nodes,
+            Node::Tables(_, tables) => &mut tables.last_mut()?.1,
+            Node::Value(_) => return None,
+        };
     }
-
-    fn value(&mut self, value: Value<'a>) {
-        match self.open.last_mut() {
-            Some(Container {
-                items: Items::Array(values),
-                ..
-            }) => values.push(value),
-            Some(Container {
-                items: Items::Table(entries),
-                key,
-                ..
-            }) => match key.take() {
-                Some(key) if !entries.iter().any(|(name, _)| *name == key) => entries.push((key, value)),
-                _ => self.plain = false,
-            },
-            None => self.plain = false,
+    match nodes.iter_mut().find(|(key, _)| key == name) {
+        None => {
+            let body = body.collect();
+            let node = if is_array {
+                Node::Tables(span.clone(), vec![(span, body)])
+            } else {
+                Node::Table(span, body)
+            };
+            nodes.push((Cow::Borrowed(name), node));
+            Some(())
         }
-    }
-
-    fn container(&mut self, span: Span, items: Items<'a>) -> bool {
-        if self.open.len() > DEPTH {
-            self.give_up();
+        Some((_, Node::Tables(_, tables))) if is_array => {
+            tables.push((span, body.collect()));
+            Some(())
         }
-        if self.plain {
-            self.open.push(Container {
-                key: None,
-                items,
-                start: span.start(),
-            });
-        }
-        self.plain
+        Some(_) => None,
     }
-
-    fn close(&mut self, span: Span) {
-        if !self.plain {
-            return;
-        }
-        match self.open.pop() {
-            Some(Container {
-                items,
-                key: None,
-                start,
-            }) if !self.open.is_empty() => {
-                let kind = match items {
-                    Items::Array(values) => Kind::Array(values),
-                    Items::Table(entries) => Kind::Table(Table { entries }),
-                };
-                self.value(Value {
-                    kind,
-                    span: start..span.end(),
-                });
-            }
-            _ => self.give_up(),
-        }
-    }
-
-    /// The text of a basic string that needs no decoding, as almost all do.
-    fn undecoded(&self, raw: &'a str, encoding: Option<Encoding>) -> Option<&'a str> {
-        let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-        let is_simple =
-            encoding == Some(Encoding::BasicString) && !self.has_controls && !inner.contains('\\');
-        is_simple.then_some(inner)
-    }
-
-    /// The tree, when everything was plain.
-    fn finish(mut self) -> Option<Table<'a>> {
-        self.flush();
-        self.plain.then(|| settle(self.root))
-    }
-}
-
-/// Whether a document has control characters that strings must not hold; then each string is checked by its decoder.
-fn has_controls(text: &str) -> bool {
-    text.bytes()
-        .any(|byte| (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f)
 }
 
 /// Turns header tables into ordinary ones.
@@ -241,20 +125,18 @@ fn settle(nodes: Nodes<'_>) -> Table<'_> {
     let entries = nodes.into_iter().map(|(key, node)| {
         let value = match node {
             Node::Value(value) => value,
-            Node::Table(span, entries) => Value {
-                kind: Kind::Table(settle(entries)),
+            Node::Table(span, nodes) => Value {
+                kind: Kind::Table(settle(nodes)),
                 span,
             },
             Node::Tables(span, tables) => {
-                let tables = tables
-                    .into_iter()
-                    .map(|(span, entries)| Value {
-                        kind: Kind::Table(settle(entries)),
-                        span,
-                    })
-                    .collect();
+                let tables = tables.into_iter();
+                let tables = tables.map(|(span, nodes)| Value {
+                    kind: Kind::Table(settle(nodes)),
+                    span,
+                });
                 Value {
-                    kind: Kind::Array(tables),
+                    kind: Kind::Array(tables.collect()),
                     span,
                 }
             }
@@ -266,107 +148,192 @@ fn settle(nodes: Nodes<'_>) -> Table<'_> {
     }
 }
 
-impl EventReceiver for Builder<'_> {
-    fn std_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) {
-        self.open_header(span, false);
+/// A place in the text.
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
     }
 
-    fn std_table_close(&mut self, span: Span, _: &mut dyn ErrorSink) {
-        self.close_header(span);
-    }
-
-    fn array_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) {
-        self.open_header(span, true);
-    }
-
-    fn array_table_close(&mut self, span: Span, _: &mut dyn ErrorSink) {
-        self.close_header(span);
-    }
-
-    fn inline_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) -> bool {
-        self.container(span, Items::Table(Vec::new()))
-    }
-
-    fn inline_table_close(&mut self, span: Span, _: &mut dyn ErrorSink) {
-        self.close(span);
-    }
-
-    fn array_open(&mut self, span: Span, _: &mut dyn ErrorSink) -> bool {
-        self.container(span, Items::Array(Vec::new()))
-    }
-
-    fn array_close(&mut self, span: Span, _: &mut dyn ErrorSink) {
-        self.close(span);
-    }
-
-    fn simple_key(&mut self, span: Span, encoding: Option<Encoding>, error: &mut dyn ErrorSink) {
-        if !self.plain {
-            return;
+    fn eat(&mut self, byte: u8) -> Option<()> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Some(());
         }
-        let Some(raw) = self.text.get(span.start()..span.end()) else {
-            return self.give_up();
-        };
-        let mut key = Cow::Borrowed(raw);
-        if encoding.is_some()
-            || !raw
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
-        {
-            toml_parser::Raw::new_unchecked(raw, encoding, span).decode_key(&mut key, error);
+        None
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Takes bytes while they fit.
+    fn take(&mut self, fits: impl Fn(u8) -> bool) -> &'a str {
+        let rest = self.rest();
+        let end = rest.bytes().position(|byte| !fits(byte)).unwrap_or(rest.len());
+        self.at += end;
+        rest.get(..end).unwrap_or_default()
+    }
+
+    fn skip_spaces(&mut self) {
+        self.take(|byte| byte == b' ' || byte == b'\t');
+    }
+
+    fn skip_comment(&mut self) {
+        if self.peek() == Some(b'#') {
+            let rest = self.rest();
+            self.at += rest.find('\n').unwrap_or(rest.len());
         }
-        if self.header.is_open {
-            self.header.names.push(key);
-        } else if let Some(Container {
-            items: Items::Table(_),
-            key: place @ None,
-            ..
-        }) = self.open.last_mut()
-        {
-            *place = Some(key);
+    }
+
+    /// Skips spaces, comments and ends of lines.
+    fn skip_lines(&mut self) {
+        loop {
+            self.take(|byte| byte == b' ' || byte == b'\t' || byte == b'\n');
+            if self.peek() != Some(b'#') {
+                return;
+            }
+            self.skip_comment();
+        }
+    }
+
+    fn end_of_line(&mut self) -> Option<()> {
+        self.skip_spaces();
+        self.skip_comment();
+        if self.peek().is_none() {
+            Some(())
         } else {
-            self.give_up();
+            self.eat(b'\n')
         }
     }
 
-    fn key_sep(&mut self, _: Span, _: &mut dyn ErrorSink) {
-        if !self.header.is_open {
-            self.give_up();
-        }
+    /// A bare key.
+    fn key(&mut self) -> Option<&'a str> {
+        let key = self.take(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        (!key.is_empty()).then_some(key)
     }
 
-    fn scalar(&mut self, span: Span, encoding: Option<Encoding>, error: &mut dyn ErrorSink) {
-        if !self.plain {
-            return;
+    fn header(&mut self) -> Option<Header<'a>> {
+        let start = self.at;
+        self.eat(b'[')?;
+        let is_array = self.eat(b'[').is_some();
+        let mut parents = Vec::new();
+        let mut name = self.key()?;
+        while self.eat(b'.').is_some() {
+            parents.push(name);
+            name = self.key()?;
         }
-        let Some(raw) = self.text.get(span.start()..span.end()) else {
-            return self.give_up();
-        };
-        if let Some(text) = self.undecoded(raw, encoding) {
-            let kind = Kind::Text(Cow::Borrowed(text));
-            return self.value(Value {
-                kind,
-                span: span.start()..span.end(),
-            });
+        self.eat(b']')?;
+        if is_array {
+            self.eat(b']')?;
         }
-        let mut text = Cow::Borrowed("");
-        let scalar = toml_parser::Raw::new_unchecked(raw, encoding, span).decode_scalar(&mut text, error);
-        let kind = match scalar {
-            ScalarKind::String => Kind::Text(text),
-            ScalarKind::Boolean(boolean) => Kind::Boolean(boolean),
-            ScalarKind::Integer(IntegerRadix::Dec) => match text.parse() {
-                Ok(integer) => Kind::Integer(integer),
-                Err(_) => return self.give_up(),
-            },
-            ScalarKind::Integer(_) | ScalarKind::Float | ScalarKind::DateTime => return self.give_up(),
+        Some(Header {
+            parents,
+            name,
+            span: start..self.at,
+            is_array,
+        })
+    }
+
+    /// `key = value`, unless the key is there already.
+    fn entry(&mut self, entries: &mut Entries<'a>, depth: usize) -> Option<()> {
+        let key = self.key()?;
+        if entries.iter().any(|(name, _)| name == key) {
+            return None;
+        }
+        self.skip_spaces();
+        self.eat(b'=')?;
+        self.skip_spaces();
+        let value = self.value(depth)?;
+        entries.push((Cow::Borrowed(key), value));
+        Some(())
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Value<'a>> {
+        if depth > DEPTH {
+            return None;
+        }
+        let start = self.at;
+        let kind = match self.peek()? {
+            quote @ (b'"' | b'\'') => Kind::Text(Cow::Borrowed(self.string(quote)?)),
+            b'[' => Kind::Array(self.array(depth + 1)?),
+            b'{' => Kind::Table(Table {
+                entries: self.table(depth + 1)?,
+            }),
+            _ => self.word()?,
         };
-        self.value(Value {
+        Some(Value {
             kind,
-            span: span.start()..span.end(),
-        });
+            span: start..self.at,
+        })
     }
 
-    fn error(&mut self, _: Span, _: &mut dyn ErrorSink) {
-        self.give_up();
+    /// A string of one line that needs no decoding.
+    fn string(&mut self, quote: u8) -> Option<&'a str> {
+        self.eat(quote)?;
+        let rest = self.rest();
+        let inner = rest.get(..rest.find(char::from(quote))?)?;
+        self.at += inner.len() + 1;
+        let has_escape = quote == b'"' && inner.contains('\\');
+        // An empty string and a quote begin a string of several lines.
+        let is_long = inner.is_empty() && self.peek() == Some(quote);
+        (!has_escape && !is_long && !inner.contains('\n')).then_some(inner)
+    }
+
+    fn array(&mut self, depth: usize) -> Option<Vec<Value<'a>>> {
+        self.eat(b'[')?;
+        let mut values = Vec::new();
+        loop {
+            self.skip_lines();
+            if self.eat(b']').is_some() {
+                return Some(values);
+            }
+            values.push(self.value(depth)?);
+            self.skip_lines();
+            if self.eat(b',').is_none() {
+                self.eat(b']')?;
+                return Some(values);
+            }
+        }
+    }
+
+    fn table(&mut self, depth: usize) -> Option<Entries<'a>> {
+        self.eat(b'{')?;
+        let mut entries = Vec::new();
+        self.skip_spaces();
+        if self.eat(b'}').is_some() {
+            return Some(entries);
+        }
+        loop {
+            self.skip_spaces();
+            self.entry(&mut entries, depth)?;
+            self.skip_spaces();
+            if self.eat(b',').is_none() {
+                self.eat(b'}')?;
+                return Some(entries);
+            }
+        }
+    }
+
+    /// `true`, `false`, or a decimal integer without sign and underscores.
+    fn word(&mut self) -> Option<Kind<'a>> {
+        let word = self.take(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b',' | b']' | b'}' | b'#'));
+        match word {
+            "true" => Some(Kind::Boolean(true)),
+            "false" => Some(Kind::Boolean(false)),
+            _ => {
+                let is_plain = word.bytes().all(|byte| byte.is_ascii_digit());
+                let is_padded = word.len() > 1 && word.starts_with('0');
+                (is_plain && !is_padded)
+                    .then(|| word.parse().ok())
+                    .flatten()
+                    .map(Kind::Integer)
+            }
+        }
     }
 }
 
@@ -414,7 +381,7 @@ mod tests {
 
     const LOCK: &str = "version = 1\n[manifest]\nmembers = [\n    \"a\",\n]\n\n[[package]]\nname = \"a\" # x\n\
         source = { editable = \".\" }\n[package.optional-dependencies]\nx = [{ name = \"b\", marker = 'os_name == \"nt\"' }]\n\
-        [package.metadata.requires-dev]\ndev = []\n\n[[package]]\nname = \"b\\u0062\"\nsize = 1_000\nflag = true\n";
+        [package.metadata.requires-dev]\ndev = []\n\n[[package]]\nname = \"bb\"\nsize = 1000\nflag = true\n";
 
     #[test]
     fn plain_documents_take_the_short_road() {
@@ -431,6 +398,21 @@ mod tests {
         let span = second.get("flag").unwrap().span.clone();
         assert_eq!(&LOCK[span], "true");
         assert_eq!(sorted(plain), sorted(read_any(LOCK).unwrap()));
+    }
+
+    #[test]
+    fn control_characters_are_found_wherever_they_stand() {
+        for at in 0..20 {
+            for control in ['\u{0}', '\u{1f}', '\r', '\u{7f}'] {
+                let mut text = "a\tb\né ~ ".repeat(3);
+                while !text.is_char_boundary(at) {
+                    text.insert(0, 'x');
+                }
+                assert!(!has_controls(&text));
+                text.insert(at, control);
+                assert!(has_controls(&text), "{text:?}");
+            }
+        }
     }
 
     #[test]
@@ -462,6 +444,18 @@ mod tests {
     proptest! {
         #[test]
         fn both_roads_agree(text in "(\\[{0,2}[ab](\\.[ab])?\\]{0,2}|[abc](\\.d)? ?= ?(1|-7|'x'|\"y\\\\n?\"|true|1\\.0|\\{ ?a = 1(, b = \\[\\])? ?\\}|\\[1,? ?\\[\\]\\])|#c|)(\n(\\[{0,2}[ab](\\.[ab])?\\]{0,2}|[abc](\\.d)? ?= ?(1|'x'|\\{ ?a = 1 ?\\}))){0,5}") {
+            if let Some(plain) = read_plain(&text) {
+                let any = read_any(&text);
+                prop_assert!(any.is_ok(), "{} {:?}", text, any);
+                prop_assert_eq!(sorted(plain), sorted(any.unwrap()));
+            }
+        }
+
+        #[test]
+        fn both_roads_agree_on_damaged_locks(at in any::<prop::sample::Index>(), cut in 0_usize..4, junk in "[\\[\\]{}=a1\"'\\\\\n#.,_+ \t]{0,4}") {
+            let start = at.index(LOCK.len());
+            let mut text = LOCK.to_owned();
+            text.replace_range(start..(start + cut).min(LOCK.len()), &junk);
             if let Some(plain) = read_plain(&text) {
                 let any = read_any(&text);
                 prop_assert!(any.is_ok(), "{} {:?}", text, any);

@@ -47,9 +47,10 @@ impl Project {
             _ => {
                 // A diagnostic draws the line that it points to, and URLs of indexes can carry passwords.
                 let secrets: Vec<_> = url::secrets(&file.text).collect();
-                let file = url::redact(file, &secrets);
+                let redacted = url::redact(file, &secrets);
                 let diagnostic = |(range, message, help): Fault| {
-                    let diagnostic = Diagnostic::error(message).at(Location::new(&file, range), "");
+                    let message = url::redact_message(message, file, &secrets);
+                    let diagnostic = Diagnostic::error(message).at(Location::new(&redacted, range), "");
                     match help {
                         Some(help) => diagnostic.help(help),
                         None => diagnostic,
@@ -253,10 +254,11 @@ mod tests {
     fn never_shows_a_password() {
         let file = SourceFile::new(
             "pyproject.toml",
-            "[build-system]\nrequires = [\"@ https://u:hunter2@index.example/x\"]\n",
+            "[build-system]\nrequires = [\"@ https://u:hunter2@index.example/x\"]\n\
+             [project]\nname = \"https://u:hunter2@index.example\"\n",
         );
         for diagnostic in Project::parse(&file).unwrap_err() {
-            assert!(!diagnostic.render(false).contains("hunter2"));
+            assert!(!diagnostic.render(false).contains("hunter2") && !diagnostic.message.contains("hunter2"));
         }
     }
 }

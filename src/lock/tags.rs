@@ -11,6 +11,9 @@ use super::{File, PythonVersion, Target};
 #[derive(Debug, Clone)]
 pub(super) struct Tags {
     python: PythonVersion,
+    /// The major version as in a tag, and the ABI tag of this very Python.
+    major: String,
+    abi: String,
     machine: String,
     glibc: (u32, u32),
     /// The oldest glibc 2.N for which the architecture has manylinux tags; `None` when it has none at all.
@@ -53,8 +56,11 @@ impl Tags {
             "loongarch64" => Some(36),
             _ => None,
         };
+        let PythonVersion { major, minor, .. } = target.python;
         Self {
             python: target.python,
+            major: major.to_string(),
+            abi: format!("cp{major}{minor}"),
             machine: machine.to_owned(),
             glibc: target.glibc,
             oldest,
@@ -148,20 +154,19 @@ impl Tags {
     }
 
     fn language(&self, python: &str) -> Option<Language> {
-        let (own_major, own_minor) = (self.python.major, self.python.minor);
         let (is_cpython, version) = match (python.strip_prefix("cp"), python.strip_prefix("py")) {
             (Some(version), _) => (true, version),
             (None, Some(version)) => (false, version),
             (None, None) => return None,
         };
-        let minor = version.strip_prefix(own_major.to_string().as_str())?;
+        let minor = version.strip_prefix(self.major.as_str())?;
         if minor.is_empty() {
             return (!is_cpython).then_some(Language::Any);
         }
         if !minor.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        let back = u64::from(own_minor.checked_sub(minor.parse().ok()?)?);
+        let back = u64::from(self.python.minor.checked_sub(minor.parse().ok()?)?);
         if is_cpython {
             Some(Language::CPython { back })
         } else {
@@ -185,7 +190,7 @@ impl Tags {
             (Language::Python { back: 0 }, "none") => 6 + 2 * minor,
             (Language::Any, "none") => 7 + 2 * minor,
             (Language::Python { back }, "none") => 7 + 2 * minor + back,
-            (Language::CPython { back: 0 }, own) if !any && self.is_own_abi(own) => 0,
+            (Language::CPython { back: 0 }, own) if !any && own == self.abi => 0,
             // The tags of a foreign ABI are no fit whatever the platform; `abi3` of a pure wheel is not one either.
             _ => return Err(Misfit::Abi),
         };
@@ -199,13 +204,6 @@ impl Tags {
             interface,
             platform: self.platform(platform)?,
         })
-    }
-
-    fn is_own_abi(&self, abi: &str) -> bool {
-        let own = abi
-            .strip_prefix("cp")
-            .and_then(|version| version.strip_prefix(self.python.major.to_string().as_str()));
-        own == Some(self.python.minor.to_string().as_str())
     }
 
     /// Newer glibc first, and after each the older alias of the same (PEP 600); plain `linux` last.

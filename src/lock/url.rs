@@ -41,6 +41,12 @@ pub(super) fn redact(file: &Arc<SourceFile>, ranges: &[Range<usize>]) -> Arc<Sou
     SourceFile::new(file.name.clone(), text)
 }
 
+/// A message without the texts of some ranges of a file, should it quote one.
+pub(super) fn redact_message(message: String, file: &SourceFile, ranges: &[Range<usize>]) -> String {
+    let secrets = ranges.iter().filter_map(|range| file.text.get(range.clone()));
+    secrets.fold(message, |message, secret| message.replace(secret, "***"))
+}
+
 /// The absolute URL, or the path relative to the lock, of a file that an index names.
 pub(super) fn resolve(index: &str, given: &str) -> (Option<String>, Option<String>) {
     if given.contains("://") {

@@ -66,50 +66,62 @@ impl<'l> Reached<'l> {
 
     /// A shortest chain of names to each package; of several the lexicographically first.
     pub(super) fn paths(&self, lock: &'l Lock) -> BTreeMap<usize, Vec<PackageName>> {
-        let name = |index: usize| lock.packages.get(index).map(Package::name);
-        let mut best: BTreeMap<Node<'l>, Vec<&PackageName>> = BTreeMap::new();
-        let mut queue: BTreeSet<(usize, Vec<&PackageName>, Node<'l>)> = BTreeSet::new();
-        let mut reach =
-            |path: &[&'l PackageName],
-             target: usize,
-             extras: &mut dyn Iterator<Item = &'l str>,
-             queue: &mut BTreeSet<(usize, Vec<&'l PackageName>, Node<'l>)>| {
-                let mut path = path.to_vec();
-                if path.last().copied() != name(target) {
-                    path.extend(name(target));
-                }
-                for node in std::iter::once((target, None)).chain(extras.map(|extra| (target, Some(extra)))) {
-                    let better = best
-                        .get(&node)
-                        .is_none_or(|known: &Vec<_>| (path.len(), &path) < (known.len(), known));
-                    if better {
-                        best.insert(node, path.clone());
-                        queue.insert((path.len(), path.clone(), node));
-                    }
-                }
-            };
+        let mut paths = Paths {
+            lock,
+            best: BTreeMap::new(),
+            queue: BTreeSet::new(),
+        };
         for start in &self.starts {
-            let via: Vec<&PackageName> = start.via.and_then(name).into_iter().collect();
-            reach(&via, start.target, &mut start.extras.iter().copied(), &mut queue);
+            let via: Vec<_> = start.via.and_then(|via| paths.name(via)).into_iter().collect();
+            paths.reach(&via, (start.target, None));
+            for extra in &start.extras {
+                paths.reach(&via, (start.target, Some(extra)));
+            }
         }
         let mut done = BTreeSet::new();
-        while let Some((_, path, node)) = queue.pop_first() {
+        while let Some((_, path, node)) = paths.queue.pop_first() {
             if !done.insert(node) {
                 continue;
             }
             for edge in self.nodes.get(&node).into_iter().flatten() {
-                reach(
-                    &path,
-                    edge.target,
-                    &mut edge.extras.iter().map(String::as_str),
-                    &mut queue,
-                );
+                paths.reach(&path, (edge.target, None));
+                for extra in &edge.extras {
+                    paths.reach(&path, (edge.target, Some(extra)));
+                }
             }
         }
-        best.into_iter()
-            .filter(|((_, extra), _)| extra.is_none())
+        let whole = paths.best.into_iter().filter(|((_, extra), _)| extra.is_none());
+        whole
             .map(|((index, _), path)| (index, path.into_iter().cloned().collect()))
             .collect()
+    }
+}
+
+/// Dijkstra's algorithm over chains of names, ordered by length and then by the names.
+struct Paths<'l> {
+    lock: &'l Lock,
+    best: BTreeMap<Node<'l>, Vec<&'l PackageName>>,
+    queue: BTreeSet<(usize, Vec<&'l PackageName>, Node<'l>)>,
+}
+
+impl<'l> Paths<'l> {
+    fn name(&self, index: usize) -> Option<&'l PackageName> {
+        self.lock.packages.get(index).map(Package::name)
+    }
+
+    /// Notes a chain to a node when it is better than the one that is known. From a package to an extra of its own
+    /// the chain gets no longer.
+    fn reach(&mut self, path: &[&'l PackageName], node: Node<'l>) {
+        let next = self.name(node.0).filter(|name| path.last() != Some(name));
+        let length = path.len() + usize::from(next.is_some());
+        let chain = || path.iter().copied().chain(next);
+        let is_better = self.best.get(&node).is_none_or(|known| {
+            length < known.len() || (length == known.len() && chain().lt(known.iter().copied()))
+        });
+        if is_better {
+            self.best.insert(node, chain().collect());
+            self.queue.insert((length, chain().collect(), node));
+        }
     }
 }
 

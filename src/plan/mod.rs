@@ -40,8 +40,8 @@ pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, exp
 pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
-    Compile, CompilerCache, CopyTree, Download, Forbidden, From, ImagePlan, ImageSource, Install, Package,
-    Plan, Project, PythonSource, Root, Source, Stage, StageId, System, Work,
+    Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
+    Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
 };
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 

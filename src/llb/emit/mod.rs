@@ -14,8 +14,12 @@ use crate::plan::{Plan, PythonSource, Root, Source, Stage, StageId, Work};
 
 use super::{
     Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mount, Network, Output,
-    ProgressGroup, ProxyEnv, ResolveMode,
+    ProgressGroup, ProxyEnv, ResolveMode, Timestamp,
 };
+
+/// 1980-01-01, the earliest time that a zip file, and so a wheel, can hold: the time of every file of a layer, so
+/// that the same packages make the same layer on another day.
+const EPOCH: i64 = 315_532_800;
 
 mod no_cache;
 mod steps;
@@ -306,6 +310,7 @@ impl Emitter<'_> {
         let mut copy = Copy::new(from, src, "/opt/python");
         copy.contents_only = true;
         copy.wildcard = matches!(source, PythonSource::Archive(_));
+        copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
         copy.follow_symlinks = true;
         let output = self.graph.file(File::scratch().copy(copy), metadata);
         Made::Tree(Tree {
@@ -452,10 +457,12 @@ fn made_on(work: &Work) -> Option<&Root> {
     }
 }
 
-/// `copy` of a spec: a file, or what is in a folder; links of the context are followed, as `COPY` does.
+/// `copy` of a spec: a file, or what is in a folder; links of the context are followed, as `COPY` does. Times are not
+/// kept: those of a checkout differ from one machine to the next.
 fn context_copy(context: Output, from: &str, to: &str) -> Copy {
     let mut copy = Copy::new(context, format!("/{}", from.trim_start_matches("./")), to);
     copy.contents_only = true;
     copy.follow_symlinks = true;
+    copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
     copy
 }

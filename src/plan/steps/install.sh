@@ -5,7 +5,7 @@
 python=$1 settle=$2
 shift 2
 for folder in /wheelbase/wheels/*; do set -- "$@" --find-links "$folder"; done
-export UV_CACHE_DIR=/opt/.wheelbase-cache UV_LINK_MODE=hardlink
+export UV_CACHE_DIR=/opt/venv/.wheelbase-cache UV_LINK_MODE=hardlink
 /wheelbase/uv/uv pip install --quiet --offline --no-config --no-index --no-deps --python /opt/venv/bin/python "$@"
-rm -rf /opt/.wheelbase-cache
+rm -rf /opt/venv/.wheelbase-cache
 exec "$python" -I -S -B "$settle" /opt/venv /wheelbase/out/files

@@ -23,8 +23,11 @@ for folder, folders, files in os.walk(tree):
             lines.append([path, os.readlink(path)])
         elif name in files:
             lines.append([path])
-if os.lstat(tree).st_mtime_ns != EPOCH * 10**9:
-    os.utime(tree, (EPOCH, EPOCH))
+# The tree's own folder and those above it have been written to as well.
+while tree != "/":
+    if os.lstat(tree).st_mtime_ns != EPOCH * 10**9:
+        os.utime(tree, (EPOCH, EPOCH))
+    tree = os.path.dirname(tree)
 with open(listing, "w") as out:
     for line in sorted(lines):
         out.write(json.dumps(line, ensure_ascii=True) + "\n")

@@ -3,6 +3,7 @@
 # $4 user to create (empty for none), the rest: packages.
 family=$1 python=$2 devel=$3 user=$4
 shift 4
+: >/tmp/start
 if [ -n "$python" ] && [ ! -x "/usr/bin/$python" ]; then set -- "$python" "$@"; fi
 if [ -n "$python" ] && [ -n "$devel" ] && [ ! -e "/usr/include/$python/Python.h" ]; then
     case $family in
@@ -61,3 +62,7 @@ if [ -n "$user" ] && ! grep -q "^$user:" /etc/passwd; then
     mkdir -p "/home/$user"
     chown "$id:$id" "/home/$user"
 fi
+# One time for all that was written, so that the same packages make the same layer on another day. /etc was written
+# to before this step began: the builder mounts files there.
+find / -xdev -newer /tmp/start -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+touch --date="@$SOURCE_DATE_EPOCH" /etc
