@@ -165,7 +165,7 @@ fn layer(name: &str, packages: &[&Locked]) -> Layer {
 
 struct Wheel<'a>(&'a Locked);
 
-impl layers::Sized for Wheel<'_> {
+impl layers::Weighed for Wheel<'_> {
     fn name(&self) -> &str {
         self.0.name.as_str()
     }
