@@ -390,7 +390,6 @@ fn both_roads_to_a_package_leave_the_same_files() -> Result<()> {
 
 /// A file of the lab, served by its index beside the packages.
 fn serve_file(lab: &Lab, path: &std::path::Path) -> Result<(String, String)> {
-    use sha2::{Digest as _, Sha256};
     let name = path
         .file_name()
         .context("no file name")?
@@ -403,11 +402,10 @@ fn serve_file(lab: &Lab, path: &std::path::Path) -> Result<(String, String)> {
         std::fs::write(&new, &bytes)?;
         std::fs::rename(&new, folder.join(&name))?;
     }
-    let sha256 = Sha256::digest(&bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Ok((format!("{}/files/{name}", lab.index), sha256))
+    Ok((
+        format!("{}/files/{name}", lab.index),
+        support::tree::sha256(&bytes),
+    ))
 }
 
 fn lab_file(folder: &str, prefix: &str) -> Result<std::path::PathBuf> {

@@ -12,6 +12,7 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
@@ -133,6 +134,85 @@ fn every_lock_of_the_corpus_answers() {
         refused.keys().all(|kind| ["python", "artifact"].contains(kind)),
         "{refused:?}"
     );
+}
+
+/// docs/reference/corpus.md: what every lock of the corpus holds, and how long it takes to read. `UPDATE_DOCS=1`
+/// writes it; times are not compared.
+#[test]
+fn the_table_of_the_corpus_is_fresh() {
+    let Some(locks) = corpus() else { return };
+    let kinds = [
+        "registry",
+        "git",
+        "url",
+        "path",
+        "directory",
+        "editable",
+        "virtual",
+    ];
+    let mut table = String::from(
+        "# The corpus\n\nReal `uv.lock` files of public projects, read by `tests/lock.rs` through \
+         `WHEELBASE_CORPUS`; none of them is part of\nthis repository. Packages by kind of source, and \
+         milliseconds to parse the file with a debug build on two busy cores.\n\n| lock | packages |",
+    );
+    for kind in kinds {
+        write!(table, " {kind} |").unwrap();
+    }
+    table.push_str(" ms |\n| --- |");
+    table.push_str(&" ---: |".repeat(kinds.len() + 2));
+    table.push('\n');
+    for path in &locks {
+        let begun = Instant::now();
+        let lock = read(path);
+        let took = begun.elapsed();
+        let mut counts = BTreeMap::<&str, usize>::new();
+        for package in lock.packages() {
+            *counts.entry(source(package.source())).or_default() += 1;
+        }
+        let name = path
+            .parent()
+            .unwrap()
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .replace("__", "/");
+        write!(table, "| {name} | {} |", lock.packages().len()).unwrap();
+        for kind in kinds {
+            match counts.get(kind) {
+                Some(count) => write!(table, " {count} |").unwrap(),
+                None => table.push_str(" |"),
+            }
+        }
+        writeln!(table, " {} |", took.as_millis()).unwrap();
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/corpus.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, &table).unwrap();
+    }
+    let without_times = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(|line| line.rsplitn(3, '|').last().unwrap().to_owned())
+            .collect()
+    };
+    let committed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(
+        without_times(&committed),
+        without_times(&table),
+        "UPDATE_DOCS=1 writes it anew"
+    );
+}
+
+fn source(source: &Source) -> &'static str {
+    match source {
+        Source::Registry { .. } => "registry",
+        Source::Git { .. } => "git",
+        Source::Url { .. } => "url",
+        Source::Path { .. } => "path",
+        Source::Directory { .. } => "directory",
+        Source::Editable { .. } => "editable",
+        Source::Virtual { .. } => "virtual",
+        Source::Files | Source::Indexes(_) => "list",
+    }
 }
 
 fn kind(error: &SubsetError) -> &'static str {

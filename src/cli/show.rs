@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::plan::{From, ImagePlan, Plan, Stage, StageId, Work};
+use crate::plan::{ImagePlan, Plan, Stage, StageId, Supply, Work};
 
 /// The plan as text: each image's layers in order, then every stage with its key and what it is made from.
 pub(super) fn text(plan: &Plan) -> String {
@@ -58,9 +58,9 @@ fn summary(stage: &Stage) -> String {
                 .map(|package| format!("{} {}", package.name, package.version))
                 .collect();
             let known: u64 = install.packages.iter().filter_map(|package| package.size).sum();
-            let from = match &install.from {
-                From::Files => "",
-                From::Index(_) => ", from the index",
+            let from = match &install.supply {
+                Supply::Files => "",
+                Supply::Index(_) => ", from the index",
             };
             format!("{} ({}{from})", packages.join(", "), bytes(known))
         }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::spec::Layers;
 
 /// A package as far as layering is concerned.
-pub(super) trait Sized {
+pub(super) trait Weighed {
     /// Normalised name.
     fn name(&self) -> &str;
     /// Bytes of its wheel; 0 when unknown.
@@ -32,7 +32,7 @@ pub(super) struct Group<T> {
 
 /// Spreads packages over layers: the heavy ones first (by power of two of their size, then name, so that a
 /// version bump that makes a wheel a little larger reorders nothing), then the buckets.
-pub(super) fn group<T: Sized>(packages: impl IntoIterator<Item = T>, layers: &Layers) -> Vec<Group<T>> {
+pub(super) fn group<T: Weighed>(packages: impl IntoIterator<Item = T>, layers: &Layers) -> Vec<Group<T>> {
     let (mut heavy, mut light): (Vec<T>, Vec<T>) = packages
         .into_iter()
         .partition(|package| package.size() >= layers.threshold);
@@ -70,17 +70,26 @@ pub(super) fn group<T: Sized>(packages: impl IntoIterator<Item = T>, layers: &La
     groups
 }
 
-/// The bucket with the highest hash of (bucket, name): with one bucket more, only the packages that move into
-/// the new one move at all.
+/// The bucket with the highest score for a name (rendezvous hashing): with one bucket more, only the packages that
+/// move into the new one move at all.
 fn bucket(name: &str, buckets: u32) -> u32 {
+    let digest = Sha256::digest(name.as_bytes());
+    let name = digest
+        .iter()
+        .take(8)
+        .fold(0, |number, byte| number << 8 | u64::from(*byte));
     (0..buckets)
-        .max_by_key(|bucket| {
-            let mut hash = Sha256::new();
-            hash.update(bucket.to_le_bytes());
-            hash.update(name.as_bytes());
-            hash.finalize()
-        })
+        .max_by_key(|bucket| score(name, *bucket))
         .unwrap_or(0)
+}
+
+/// A number that looks random for every pair: the output function of `SplitMix64` (Steele, Lea, Flood 2014), one
+/// step of its sequence for each bucket.
+fn score(name: u64, bucket: u32) -> u64 {
+    let mut mixed = name.wrapping_add(u64::from(bucket + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
 }
 
 #[cfg(test)]
@@ -91,7 +100,7 @@ mod tests {
     #[derive(Debug, Clone, PartialEq, Eq)]
     struct Wheel(String, u64);
 
-    impl Sized for Wheel {
+    impl Weighed for Wheel {
         fn name(&self) -> &str {
             &self.0
         }
@@ -131,6 +140,19 @@ mod tests {
         let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
         assert_eq!(&names[..2], ["torch", "triton"]);
         assert!(groups[2].bucket);
+    }
+
+    #[test]
+    fn buckets_fill_evenly_and_a_new_one_takes_from_all() {
+        let names: Vec<String> = (0..8000).map(|number| format!("package-{number}")).collect();
+        let mut sizes = [0; 8];
+        for name in &names {
+            sizes[bucket(name, 8) as usize] += 1;
+        }
+        assert!(sizes.iter().all(|size| (850..1150).contains(size)), "{sizes:?}");
+        let moved = names.iter().filter(|name| bucket(name, 9) != bucket(name, 8));
+        assert!(moved.clone().all(|name| bucket(name, 9) == 8));
+        assert!((700..1100).contains(&moved.count()));
     }
 
     proptest! {

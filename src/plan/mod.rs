@@ -35,8 +35,8 @@ mod wheel;
 pub use compact::{LABEL, compact};
 pub use key::{Input, Key};
 pub use model::{
-    Compile, CompilerCache, CopyTree, Download, Forbidden, From, ImagePlan, ImageSource, Install, Package,
-    Plan, Project, PythonSource, Root, Source, Stage, StageId, System, Work,
+    Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
+    Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
 };
 
 /// Everything that a plan depends on.

@@ -183,12 +183,12 @@ pub struct Install {
     /// Sorted by name.
     pub packages: Vec<Package>,
     /// How they are fetched.
-    pub from: From,
+    pub supply: Supply,
 }
 
 /// How a group of packages is fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum From {
+pub enum Supply {
     /// Each from its own URL, by BuildKit, and checked by hash.
     Files,
     /// By uv, inside the step, from these indexes, and checked by hash.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::{Input, Key, key, sha256};
 use super::model::{
-    CompilerCache, Download, From, ImageSource, Install, Package, Plan, PythonSource, Root, Stage, StageId,
+    CompilerCache, Download, ImageSource, Install, Package, Plan, PythonSource, Root, Stage, StageId, Supply,
     System, Work,
 };
 use super::{Request, layers, steps};
@@ -317,15 +317,15 @@ impl<'a> Planner<'a> {
         let mut stages = Vec::new();
         for (index, packages) in by_source {
             for group in layers::group(packages, &self.spec.layers) {
-                let from = index.clone().map_or(From::Files, From::Index);
-                let step = match &from {
-                    From::Files => steps::install(),
-                    From::Index(_) => steps::index(),
+                let supply = index.clone().map_or(Supply::Files, Supply::Index);
+                let step = match &supply {
+                    Supply::Files => steps::install(),
+                    Supply::Index(_) => steps::index(),
                 };
                 let mut inputs = self.root_inputs(&root);
                 inputs.push(self.parent(uv));
                 inputs.push(Input::new("step", sha256(&(step + &steps::settle()))));
-                if let From::Index(indexes) = &from {
+                if let Supply::Index(indexes) = &supply {
                     let main = indexes.main.as_deref().unwrap_or("the default one");
                     inputs.push(Input::new("index", main));
                     inputs.extend(indexes.others.iter().map(|url| Input::new("extra index", url)));
@@ -343,7 +343,7 @@ impl<'a> Planner<'a> {
                 let install = Install {
                     root: root.clone(),
                     packages: group.packages.into_iter().map(|wanted| wanted.package).collect(),
-                    from,
+                    supply,
                 };
                 let name = format!("layer {}", group.name);
                 let id = self.stage(
@@ -393,7 +393,7 @@ pub(super) struct Wanted {
     pub(super) index: Option<Indexes>,
 }
 
-impl layers::Sized for Wanted {
+impl layers::Weighed for Wanted {
     fn name(&self) -> &str {
         &self.package.name
     }

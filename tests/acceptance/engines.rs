@@ -60,8 +60,8 @@ fn same_files(lab: &Lab, target: &str) -> Result<String> {
 fn side_by_side(lab: &Lab) -> Result<String> {
     let project = Project::quickstart(lab)?;
     project.spec(
-        "wheels     = [\"rowmax\"]",
-        "wheels     = [\"rowmax\", \"vecadd\"]",
+        "[\"markupsafe\", \"rowmax\"]",
+        "[\"markupsafe\", \"rowmax\", \"vecadd\"]",
     )?;
     project.spec(
         "[layers]",

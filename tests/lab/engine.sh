@@ -66,7 +66,7 @@ engine_up() {
   # The key path is 20.10's only: elsewhere it would be an unknown setting.
   [ "$engine" != 20.10 ] || features="\"storage-driver\": \"overlay2\", \"deprecated-key-path\": \"$dir/key.json\","
   cat >"$dir/daemon.json" <<EOF
-{$features "builder": {"gc": {"enabled": true, "defaultKeepStorage": "20GB"}}}
+{$features "builder": {"gc": {"enabled": true, "defaultKeepStorage": "${WHEELBASE_KEEP_STORAGE:-20GB}"}}}
 EOF
   trees="$LAB/trees/engine-$engine"
   libs="$(printf '%s:' "$trees"/usr/lib/*-linux-gnu "$trees"/lib/*-linux-gnu "$LAB"/trees/runc/usr/lib/*-linux-gnu)"

@@ -28,7 +28,7 @@ pub(crate) struct Entry {
 }
 
 /// Files up to this size are kept for a look at their differences.
-const KEPT: u64 = 64 * 1024;
+const KEPT: u64 = 1024 * 1024;
 
 impl Tree {
     /// Reads a tar archive.
@@ -78,12 +78,7 @@ impl Tree {
                 new.kind = "file";
                 let mut bytes = Vec::new();
                 entry.read_to_end(&mut bytes)?;
-                new.content = Some(
-                    Sha256::digest(&bytes)
-                        .iter()
-                        .map(|byte| format!("{byte:02x}"))
-                        .collect(),
-                );
+                new.content = Some(sha256(&bytes));
                 new.text = (bytes.len() as u64 <= KEPT)
                     .then(|| String::from_utf8(bytes).ok())
                     .flatten();
@@ -104,6 +99,28 @@ impl Tree {
             .map(|(path, entry)| (path.clone(), entry.clone()))
             .collect();
         Self { entries }
+    }
+
+    /// The tree without `uv_cache.json` of any package, and without its line in `RECORD`.
+    pub(crate) fn without_notes(&self) -> Self {
+        let mut tree = self.clone();
+        tree.entries
+            .retain(|path, _| !path.ends_with(".dist-info/uv_cache.json"));
+        for (path, entry) in &mut tree.entries {
+            if let Some(text) = entry
+                .text
+                .as_mut()
+                .filter(|_| path.ends_with(".dist-info/RECORD"))
+            {
+                let kept: Vec<&str> = text
+                    .split_inclusive('\n')
+                    .filter(|line| !line.contains(".dist-info/uv_cache.json,"))
+                    .collect();
+                *text = kept.concat();
+                entry.content = Some(sha256(text.as_bytes()));
+            }
+        }
+        tree
     }
 
     /// Whether there is something at a path.
@@ -162,4 +179,11 @@ impl Entry {
             _ => "content differs".to_owned(),
         }
     }
+}
+
+/// Lower-case hex.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -7,7 +7,7 @@ use super::super::{
     Timestamp,
 };
 use super::{EPOCH, Emitter};
-use crate::plan::{Compile, From, Install, Project, Source, Stage, System, Work, steps};
+use crate::plan::{Compile, Install, Project, Source, Stage, Supply, System, Work, steps};
 
 /// `PATH` of steps that do not need the tier's own.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -193,8 +193,8 @@ impl Emitter<'_> {
     pub(super) fn install(&mut self, install: &Install, on: Output, metadata: Metadata) -> Installed {
         let head = [self.plan.interpreter.clone(), SETTLE.to_owned()];
         let exact = |package: &crate::plan::Package| format!("{}=={}", package.name, package.version);
-        let mut exec = match &install.from {
-            From::Files => {
+        let mut exec = match &install.supply {
+            Supply::Files => {
                 let arguments = head.into_iter().chain(install.packages.iter().map(exact));
                 let mut exec = self.shell(steps::install(), arguments, on);
                 for (index, package) in install.packages.iter().enumerate() {
@@ -206,7 +206,7 @@ impl Emitter<'_> {
                 }
                 exec
             }
-            From::Index(indexes) => {
+            Supply::Index(indexes) => {
                 // Further places to look are lines of the requirements file; an empty index is uv's default one.
                 let main = indexes.main.clone().unwrap_or_default();
                 let others = indexes
