@@ -51,6 +51,7 @@ impl Loaded {
             match Lock::parse(&source) {
                 Ok((parsed, more)) => {
                     warnings.extend(more);
+                    warnings.extend(plan::warnings(&spec, &parsed));
                     lock = Some(parsed);
                 }
                 Err(errors) => return Ok(Err(errors)),
