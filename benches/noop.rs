@@ -63,8 +63,7 @@ fn measure(lab: &Lab) -> Result<bool> {
         } else {
             build
         };
-        let built = build.succeed()?;
-        Ok(built.seconds)
+        Ok(build.succeed()?.seconds)
     };
     let mut files = vec!["wheelbase.toml", "Dockerfile"];
     if official.is_some() {

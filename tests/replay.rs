@@ -185,6 +185,11 @@ fn a_history_is_replayed_without_a_spec() {
     assert_eq!(unplanned.len(), 3);
     assert!(unplanned[0]["why"].as_str().unwrap().contains("gpu"));
 
+    let mut all = arguments.to_vec();
+    all[4] = "*";
+    let all: Value = serde_json::from_str(&run(nowhere.path(), &all)).unwrap();
+    assert_eq!(all["images"]["*"]["subset"]["bytes"], TORCH + IDNA + RICH);
+
     let mut wrong = arguments.to_vec();
     wrong[4] = "train[gpu";
     assert!(failure(nowhere.path(), &wrong).contains("no closing bracket"));

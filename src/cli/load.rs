@@ -138,6 +138,7 @@ impl Loaded {
         let lock = match Lock::parse(lock) {
             Ok((lock, warnings)) => {
                 self.warnings.extend(warnings);
+                self.warnings.extend(plan::warnings(&self.spec, &lock));
                 lock
             }
             Err(errors) => return Ok(Err(errors)),

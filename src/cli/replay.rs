@@ -41,7 +41,8 @@ pub(super) struct Replay {
 /// What to look at where there is no spec.
 #[derive(Debug, Args)]
 struct PackageRoots {
-    /// Without a spec: an image of this package of the lock, perhaps with extras (`NAME[EXTRA,...]`); can be repeated.
+    /// Without a spec: an image of this package of the lock, perhaps with extras (`NAME[EXTRA,...]`), or `*` for
+    /// all that the lock installs; can be repeated.
     #[arg(long, value_name = "NAME", conflicts_with = "images")]
     package: Vec<String>,
     /// With --package: an extra of every package.
@@ -233,6 +234,16 @@ impl Replay {
         let groups = normal("a group", &self.roots.group)?;
         let mut roots = BTreeMap::new();
         for package in &self.roots.package {
+            if package == "*" {
+                let all = Roots {
+                    everything: true,
+                    extras: extras.clone(),
+                    groups: groups.clone(),
+                    ..Roots::default()
+                };
+                roots.insert(package.clone(), all);
+                continue;
+            }
             let (name, own) = match package.split_once('[') {
                 None => (package.as_str(), Vec::new()),
                 Some((name, rest)) => {
@@ -256,6 +267,7 @@ impl Replay {
                     packages: vec![root],
                     extras: extras.clone(),
                     groups: groups.clone(),
+                    ..Roots::default()
                 },
             );
         }

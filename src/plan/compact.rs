@@ -15,6 +15,9 @@ use crate::platform::Platform;
 /// Label and, after `frontend.`, result metadata key of the compact plan.
 pub const LABEL: &str = "dev.wheelbase.plan";
 
+/// Digits that a digest is cut to.
+const CUT: usize = 16;
+
 /// Format of the compact plan; readers refuse a greater one.
 const VERSION: u64 = 1;
 
@@ -340,17 +343,30 @@ fn shortened(input: &Input) -> Input {
     }
 }
 
-/// Digests are long and there are many of them; sixteen digits tell two apart.
+/// Digests are long and there are many of them; sixteen digits tell two apart. Several digests in a row, of which a
+/// lock without files has one for each file that may be installed, become one.
 fn shorten(value: &str) -> String {
-    value
-        .split(' ')
-        .map(|word| {
-            let digits = word.strip_prefix("sha256:").unwrap_or(word);
-            let is_digest = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if is_digest { &digits[..16] } else { word }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let mut words: Vec<String> = Vec::new();
+    let mut digests: Vec<&str> = Vec::new();
+    let add = |digests: &mut Vec<&str>, words: &mut Vec<String>| {
+        match digests.as_slice() {
+            [] => {}
+            [only] => words.push(only[..CUT].to_owned()),
+            several => words.push(sha256(&several.join(" "))[..CUT].to_owned()),
+        }
+        digests.clear();
+    };
+    for word in value.split(' ') {
+        let digits = word.split_once(':').map_or(word, |(_, digits)| digits);
+        if digits.len() >= 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            digests.push(digits);
+        } else {
+            add(&mut digests, &mut words);
+            words.push(word.to_owned());
+        }
+    }
+    add(&mut digests, &mut words);
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -456,5 +472,8 @@ mod tests {
             format!("2.8.0 {}", &digest[..16])
         );
         assert_eq!(shorten("8.0;9.0"), "8.0;9.0");
+        let several = shorten(&format!("2.8.0 sha256:{digest} sha512:{digest}{digest}"));
+        assert_eq!(several.len(), "2.8.0 ".len() + CUT);
+        assert_ne!(several, shorten(&format!("2.8.0 sha256:{digest}")));
     }
 }

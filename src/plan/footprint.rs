@@ -88,6 +88,10 @@ impl Footprint {
                     }
                     wheels.push(Wheel(locked));
                 }
+                Artifact::Pinned { .. } => {
+                    unknown.insert(locked.name.to_string());
+                    wheels.push(Wheel(locked));
+                }
                 Artifact::Sdist { .. } | Artifact::Git { .. } => {
                     unknown.insert(locked.name.to_string());
                     built.push(locked);

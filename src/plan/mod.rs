@@ -88,6 +88,38 @@ pub fn references(plan: &Plan) -> BTreeMap<String, Location> {
         .collect()
 }
 
+/// What builds but is probably not meant of a spec with this lock: a package by name brings nothing else where the
+/// lock does not say what packages need.
+pub fn warnings(spec: &Spec, lock: &Lock) -> Vec<Diagnostic> {
+    if lock.has_dependencies() {
+        return Vec::new();
+    }
+    let file = spec.python.lock.get_ref();
+    let images = spec.images.values().filter(|image| image.everything.is_none());
+    let images = images.filter_map(|image| {
+        let first = image.packages.first()?;
+        Some((
+            first,
+            "write packages = [\"*\"] for all of the file, or name everything that the image needs",
+        ))
+    });
+    let wheels = spec.wheels.values().filter_map(|wheel| {
+        let first = wheel
+            .needs
+            .iter()
+            .find(|need| !spec.wheels.contains_key(&need.get_ref().name))?;
+        Some((first, "name everything that the build imports"))
+    });
+    images
+        .chain(wheels)
+        .map(|(first, help)| {
+            Diagnostic::warning(format!("{file} does not say what its packages need"))
+                .at(spec.locate(first), "installed without its dependencies")
+                .help(help)
+        })
+        .collect()
+}
+
 /// Folders, relative to the build context, whose pyproject.toml planning may ask for.
 pub fn project_paths(spec: &Spec, lock: &Lock) -> BTreeSet<String> {
     use crate::lock::Source;

@@ -5,6 +5,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::Claim;
 use crate::support::build::Build;
 use crate::support::engine::Lab;
+use crate::support::progress::Vertex;
 use crate::support::project::Project;
 use crate::support::unique;
 
@@ -76,7 +77,7 @@ fn side_by_side(lab: &Lab) -> Result<String> {
         .map(|step| {
             cold.progress
                 .named(step)
-                .and_then(|vertex| vertex.interval())
+                .and_then(Vertex::interval)
                 .with_context(|| format!("{step} did not run"))
         })
         .collect::<Result<Vec<_>>>()?;
@@ -103,7 +104,7 @@ fn side_by_side(lab: &Lab) -> Result<String> {
     for step in steps {
         let vertex = warm.progress.named(step);
         // A vertex that BuildKit need not even look at is not in the progress.
-        ensure!(vertex.is_none_or(|vertex| vertex.cached()), "{step} ran again");
+        ensure!(vertex.is_none_or(Vertex::cached), "{step} ran again");
     }
     ensure!(
         warm.executed().is_empty(),

@@ -22,12 +22,14 @@ mod engines;
 mod install;
 mod mistakes;
 
+type Measure = Box<dyn Fn(&Lab) -> anyhow::Result<String>>;
+
 /// One claim.
 struct Claim {
     /// What is claimed, in the words of a user.
     says: String,
     /// Measures it; the text is the figure. An error is a claim that fell short.
-    measure: Box<dyn Fn(&Lab) -> anyhow::Result<String>>,
+    measure: Measure,
 }
 
 impl Claim {

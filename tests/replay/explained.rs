@@ -312,3 +312,33 @@ fn one_of_the_two_is_asked_for() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_list_of_requirements_is_explained_too() {
+    let repository = Repository::new();
+    let folder = repository.path();
+    let hashes = |first: &str| {
+        ["ab", "cd"]
+            .map(|byte| format!(" --hash=sha256:{first}{}", byte.repeat(31)))
+            .concat()
+    };
+    repository.edit(
+        "wheelbase.toml",
+        "version = \"3.12\"",
+        "version = \"3.12\"\nlock = \"requirements.txt\"",
+    );
+    repository.edit("wheelbase.toml", "packages = [\"serve\"]", "packages = [\"*\"]");
+    repository.write("requirements.txt", &format!("idna==3.10{}\n", hashes("01")));
+    repository.commit("requirements");
+    repository.write("requirements.txt", &format!("idna==3.11{}\n", hashes("02")));
+    let explain = ["explain", "serve", "--since", "HEAD"];
+    insta::assert_snapshot!(run(folder, &explain), @r"
+    image serve: 1 of 5 stages change
+      layer packages 2/8: idna 3.10 -> 3.11
+    ");
+    repository.write("requirements.txt", &format!("idna==3.10{}\n", hashes("02")));
+    insta::assert_snapshot!(run(folder, &explain), @r"
+    image serve: 1 of 5 stages change
+      layer packages 2/8: idna 3.10: other files of the same version
+    ");
+}

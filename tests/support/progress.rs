@@ -82,12 +82,11 @@ impl Progress {
         let mut progress = Self::default();
         let mut text = String::new();
         for line in output.lines() {
-            match serde_json::from_str::<Value>(line) {
-                Ok(status @ Value::Object(_)) => progress.take(&status),
-                _ => {
-                    text.push_str(line);
-                    text.push('\n');
-                }
+            if let Ok(status @ Value::Object(_)) = serde_json::from_str::<Value>(line) {
+                progress.take(&status);
+            } else {
+                text.push_str(line);
+                text.push('\n');
             }
         }
         (progress, text)
@@ -131,16 +130,14 @@ impl Progress {
     }
 
     fn vertex_mut(&mut self, digest: &str) -> &mut Vertex {
-        let index = match self.vertices.iter().position(|vertex| vertex.digest == digest) {
-            Some(index) => index,
-            None => {
-                self.vertices.push(Vertex {
-                    digest: digest.to_owned(),
-                    ..Vertex::default()
-                });
-                self.vertices.len() - 1
-            }
-        };
+        let known = self.vertices.iter().position(|vertex| vertex.digest == digest);
+        let index = known.unwrap_or_else(|| {
+            self.vertices.push(Vertex {
+                digest: digest.to_owned(),
+                ..Vertex::default()
+            });
+            self.vertices.len() - 1
+        });
         &mut self.vertices[index]
     }
 

@@ -264,10 +264,11 @@ pub(crate) fn shuffled(spec: &str) -> String {
     for line in spec.lines().skip(1) {
         if line.starts_with('[') {
             tables.push((Some(line), Vec::new()));
-        } else if !line.trim().is_empty() && !line.starts_with('#') {
-            if let Some((_, keys)) = tables.last_mut() {
-                keys.push(line);
-            }
+        } else if !line.trim().is_empty()
+            && !line.starts_with('#')
+            && let Some((_, keys)) = tables.last_mut()
+        {
+            keys.push(line);
         }
     }
     let head = tables.remove(0);
