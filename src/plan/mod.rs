@@ -22,6 +22,8 @@ use crate::platform::Platform;
 use crate::spec::Spec;
 
 mod compact;
+mod explain;
+mod footprint;
 pub mod forbid;
 mod image;
 mod key;
@@ -29,15 +31,19 @@ mod layers;
 mod model;
 mod packages;
 mod planner;
+mod replay;
 pub mod steps;
 mod wheel;
 
-pub use compact::{LABEL, compact};
+pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
+pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
+pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
     Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
     Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
 };
+pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 
 /// Everything that a plan depends on.
 #[derive(Debug)]
