@@ -88,6 +88,7 @@ impl Footprint {
                     }
                     wheels.push(Wheel(locked));
                 }
+                // Installed as it is, from an index that alone knows its size.
                 Artifact::Pinned { .. } => {
                     unknown.insert(locked.name.to_string());
                     wheels.push(Wheel(locked));
