@@ -175,7 +175,11 @@ impl layers::Weighed for Wheel<'_> {
         self.0.name.as_str()
     }
 
-    fn size(&self) -> u64 {
-        self.0.artifact.size().unwrap_or(0)
+    fn size(&self) -> Option<u64> {
+        self.0.artifact.size()
+    }
+
+    fn pure(&self) -> bool {
+        !matches!(self.0.artifact, Artifact::Wheel { pure: false, .. })
     }
 }

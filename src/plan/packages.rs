@@ -175,6 +175,7 @@ impl<'a> Planner<'a> {
             url,
             sha256,
             size,
+            pure,
             ..
         } = &locked.artifact
         else {
@@ -216,6 +217,7 @@ impl<'a> Planner<'a> {
             package,
             because: path(locked),
             index,
+            pure: *pure,
         })
     }
 
@@ -240,6 +242,8 @@ impl<'a> Planner<'a> {
             package,
             because: path(locked),
             index: Some(locked.source.indexes().unwrap_or_default()),
+            // Nothing is known of the file; a layer for each would use up those that an image may have.
+            pure: true,
         })
     }
 

@@ -391,6 +391,8 @@ pub(super) struct Wanted {
     pub(super) because: String,
     /// `None`: its own URL.
     pub(super) index: Option<Indexes>,
+    /// Whether its wheel is Python code alone, as far as its name is known.
+    pub(super) pure: bool,
 }
 
 impl layers::Weighed for Wanted {
@@ -398,8 +400,12 @@ impl layers::Weighed for Wanted {
         &self.package.name
     }
 
-    fn size(&self) -> u64 {
-        self.package.size.unwrap_or(0)
+    fn size(&self) -> Option<u64> {
+        self.package.size
+    }
+
+    fn pure(&self) -> bool {
+        self.pure
     }
 }
 
