@@ -4,7 +4,7 @@
 //! of the name alone. So a new, changed or removed package moves no other package to another layer, except where
 //! it crosses the size threshold or pushes another one over the cap.
 //!
-//! Some indexes, PyTorch's own among them, give no sizes. There a wheel with compiled code counts as big, because it
+//! Some indexes, that of torch among them, give no sizes. There a wheel with compiled code counts as big, because it
 //! may be torch, and one without as small.
 
 use std::cmp::Reverse;
