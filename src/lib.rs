@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! wheelbase.toml --spec--> Spec ---.
-//! uv.lock --------lock---> Lock ---+-- plan --> Plan -- llb --> Definition -- gateway --> BuildKit
+//! lockfile -------lock---> Lock ---+-- plan --> Plan -- llb --> Definition -- gateway --> BuildKit
 //! platform, resolved images -------'
 //! ```
 //!

@@ -211,6 +211,7 @@ fn source(source: &Source) -> &'static str {
         Source::Directory { .. } => "directory",
         Source::Editable { .. } => "editable",
         Source::Virtual { .. } => "virtual",
+        Source::Files | Source::Indexes(_) => "list",
     }
 }
 
@@ -221,6 +222,7 @@ fn kind(error: &SubsetError) -> &'static str {
         SubsetError::Conflict { .. } => "conflict",
         SubsetError::Environment { .. } => "environment",
         SubsetError::Forked { .. } => "forked",
+        SubsetError::Excluded { .. } => "excluded",
         SubsetError::Malformed { .. } => "malformed",
         SubsetError::UnknownPackage { .. }
         | SubsetError::UnknownExtra { .. }
@@ -365,7 +367,7 @@ fn ours(subset: &Subset) -> BTreeSet<String> {
         Source::Registry { .. } => Some(format!("{}=={}", locked.name, locked.version.as_ref().unwrap())),
         Source::Git { .. } | Source::Url { .. } | Source::Path { .. } => Some(format!("{} @", locked.name)),
         Source::Directory { path } | Source::Editable { path } => Some(format!("tree {path}")),
-        Source::Virtual { .. } => None,
+        Source::Virtual { .. } | Source::Files | Source::Indexes(_) => None,
     });
     lines.collect()
 }

@@ -1,13 +1,14 @@
-//! Reads from disk what the frontend reads through the gateway.
+//! Reads from disk, or from a git revision, what the frontend reads through the gateway.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use prost::Message as _;
 
+use super::git::Repository;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::llb::{Surroundings, emit};
 use crate::lock::{Lock, Project};
@@ -15,85 +16,161 @@ use crate::plan::{self, Plan, Request};
 use crate::platform::Platform;
 use crate::spec::Spec;
 
+/// Where the files of a folder come from.
+#[derive(Debug, Clone)]
+pub(super) enum Files {
+    /// From disk, as they are now.
+    Disk(PathBuf),
+    /// From a commit.
+    Commit {
+        /// Seen from the folder.
+        repository: Repository,
+        /// Its id.
+        id: String,
+        /// What the user calls it.
+        name: String,
+    },
+}
+
+impl Files {
+    /// A text file; `None` when it does not exist.
+    pub(super) fn read(&self, path: &str) -> anyhow::Result<Option<Arc<SourceFile>>> {
+        match self {
+            Self::Disk(folder) => match std::fs::read_to_string(folder.join(path)) {
+                Ok(text) => Ok(Some(SourceFile::new(path, text))),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error).with_context(|| format!("failed to read {path}")),
+            },
+            Self::Commit { repository, id, name } => {
+                let text = repository
+                    .read(id, path)
+                    .with_context(|| format!("failed to read {path} of {name}"))?;
+                Ok(text.map(|text| SourceFile::new(format!("{name}:{path}"), text)))
+            }
+        }
+    }
+}
+
 /// A spec with everything that planning it needs.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) warnings: Vec<Diagnostic>,
-    spec: Spec,
+    pub(super) spec: Spec,
     lock: Option<Lock>,
     projects: BTreeMap<String, Project>,
     platform: Platform,
-    images: BTreeSet<String>,
+    /// The images that were asked for.
+    pub(super) images: BTreeSet<String>,
 }
 
+/// What is read, or the user's mistakes in it. The outer error is one of the file system or of git.
+pub(super) type Reading<T> = anyhow::Result<Result<T, Vec<Diagnostic>>>;
+
 impl Loaded {
-    /// Reads the spec, its lock and the projects of the lock. The outer error is one of the file system, the
-    /// inner one is the user's.
+    /// Reads the spec, its lock and the projects of the lock from disk.
     pub(super) fn read(
         file: &Path,
         context: Option<&Path>,
         images: &[String],
         platform: &Platform,
-    ) -> anyhow::Result<Result<Self, Vec<Diagnostic>>> {
-        let text = std::fs::read_to_string(file)?;
-        let source = SourceFile::new(file.display().to_string(), text);
-        let (spec, mut warnings) = match Spec::parse(&source) {
+    ) -> Reading<Self> {
+        let source = spec(file)?;
+        let files = Files::Disk(context_of(file, context));
+        Self::of(&source, &files, images, platform)
+    }
+
+    /// Reads the same as they were in a revision of the repository that holds the spec.
+    pub(super) fn read_revision(
+        file: &Path,
+        context: Option<&Path>,
+        revision: &str,
+        images: &[String],
+        platform: &Platform,
+    ) -> Reading<Self> {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let repository = Repository::of(folder)?;
+        let id = repository.commit(revision)?;
+        let at = |repository: Repository| Files::Commit {
+            repository,
+            id: id.clone(),
+            name: revision.to_owned(),
+        };
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .ok_or_else(|| anyhow!("{} is the name of no file", file.display()))?;
+        let source = at(repository.clone())
+            .read(name)?
+            .ok_or_else(|| anyhow!("{} has no {}", revision, file.display()))?;
+        let files = at(repository.from(&context_of(file, context))?);
+        Self::of(&source, &files, images, platform)
+    }
+
+    fn of(source: &Arc<SourceFile>, files: &Files, images: &[String], platform: &Platform) -> Reading<Self> {
+        let (spec, warnings) = match Spec::parse(source) {
             Ok(parsed) => parsed,
             Err(errors) => return Ok(Err(errors)),
         };
-        let context: PathBuf = match context {
-            Some(context) => context.to_owned(),
-            None => file.parent().unwrap_or(Path::new("")).to_owned(),
+        let images = match images {
+            [] => spec.images.keys().cloned().collect(),
+            images => images.iter().cloned().collect(),
         };
+        let mut loaded = Self {
+            warnings,
+            spec,
+            lock: None,
+            projects: BTreeMap::new(),
+            platform: platform.clone(),
+            images,
+        };
+        let path = loaded.spec.python.lock.get_ref().clone();
+        let lock = files.read(&path)?;
+        Ok(loaded.set_lock(lock.as_ref(), files)?.map(|()| loaded))
+    }
 
-        let mut lock = None;
-        if let Some(source) = read(&context, spec.python.lock.get_ref())? {
-            match Lock::parse(&source) {
-                Ok((parsed, more)) => {
-                    warnings.extend(more);
-                    lock = Some(parsed);
-                }
-                Err(errors) => return Ok(Err(errors)),
+    /// Puts another lock, and the projects that it names, in the place of those there are.
+    pub(super) fn set_lock(&mut self, lock: Option<&Arc<SourceFile>>, files: &Files) -> Reading<()> {
+        self.lock = None;
+        self.projects.clear();
+        let Some(lock) = lock else {
+            return Ok(Ok(()));
+        };
+        let lock = match Lock::parse(lock) {
+            Ok((lock, warnings)) => {
+                self.warnings.extend(warnings);
+                self.warnings.extend(plan::warnings(&self.spec, &lock));
+                lock
             }
-        }
-        let mut projects = BTreeMap::new();
-        let paths = lock
-            .as_ref()
-            .map(|lock| plan::project_paths(&spec, lock))
-            .unwrap_or_default();
-        for path in paths {
-            if let Some(source) = read(&context, &format!("{path}/pyproject.toml"))? {
+            Err(errors) => return Ok(Err(errors)),
+        };
+        for path in plan::project_paths(&self.spec, &lock) {
+            if let Some(source) = files.read(&format!("{path}/pyproject.toml"))? {
                 match Project::parse(&source) {
                     Ok(project) => {
-                        projects.insert(path, project);
+                        self.projects.insert(path, project);
                     }
                     Err(errors) => return Ok(Err(errors)),
                 }
             }
         }
-        let images = match images {
-            [] => spec.images.keys().cloned().collect(),
-            images => images.iter().cloned().collect(),
-        };
-        Ok(Ok(Self {
-            warnings,
-            spec,
-            lock,
-            projects,
-            platform: platform.clone(),
-            images,
-        }))
+        self.lock = Some(lock);
+        Ok(Ok(()))
     }
 
     /// Plans the images that were asked for. Nothing is asked of a registry: tiers stay unresolved.
     pub(super) fn plan(&self) -> Result<Plan, Vec<Diagnostic>> {
+        self.plan_images(&self.images)
+    }
+
+    /// Plans some images.
+    pub(super) fn plan_images(&self, images: &BTreeSet<String>) -> Result<Plan, Vec<Diagnostic>> {
         plan::plan(&Request {
             spec: &self.spec,
             lock: self.lock.as_ref(),
             projects: &self.projects,
             platform: self.platform.clone(),
             resolved: &BTreeMap::new(),
-            images: &self.images,
+            images,
         })
     }
 
@@ -111,11 +188,16 @@ impl Loaded {
     }
 }
 
-/// A text file of the build context; `None` when it does not exist.
-fn read(context: &Path, path: &str) -> anyhow::Result<Option<Arc<SourceFile>>> {
-    match std::fs::read_to_string(context.join(path)) {
-        Ok(text) => Ok(Some(SourceFile::new(path, text))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("failed to read {path}")),
+/// The spec from disk.
+fn spec(file: &Path) -> anyhow::Result<Arc<SourceFile>> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
+    Ok(SourceFile::new(file.display().to_string(), text))
+}
+
+/// The build context: the spec's folder where none is given.
+pub(super) fn context_of(file: &Path, context: Option<&Path>) -> PathBuf {
+    match context {
+        Some(context) => context.to_owned(),
+        None => file.parent().unwrap_or(Path::new("")).to_owned(),
     }
 }

@@ -4,16 +4,21 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::diagnostic::Diagnostic;
 use crate::platform::Platform;
 
 mod build;
+mod explain;
+mod git;
 mod graph;
+mod history;
 mod load;
+mod page;
+mod replay;
 mod show;
+mod tally;
 
 use load::Loaded;
 
@@ -35,6 +40,8 @@ Examples:
   wheelbase plan                           what will be built, and from what
   wheelbase plan serve --format llb | buildctl build --local context=. ...
   wheelbase graph --format mermaid         the plan as a picture
+  wheelbase explain --since main           what rebuilds, and which package is the reason
+  wheelbase replay --html replay.html      what the edits of the lock have cost, and would have
   wheelbase build serve --tag app:1 --load build with docker buildx";
 
 #[derive(Debug, Subcommand)]
@@ -57,6 +64,10 @@ enum Command {
         #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
         format: GraphFormat,
     },
+    /// Says what rebuilds, and why, against a git revision or a built image.
+    Explain(explain::Explain),
+    /// Says what the edits of the lock have cost so far, by its git history.
+    Replay(replay::Replay),
     /// Builds an image with `docker buildx build`, with zstd layers.
     Build(build::Build),
     /// Prints the JSON Schema of wheelbase.toml, for editors.
@@ -150,6 +161,8 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
             }
             .into_bytes())
         }),
+        Command::Explain(explain) => explain.run(),
+        Command::Replay(replay) => replay.run(),
         Command::Build(build) => build.run(),
         Command::Schema => {
             print(crate::spec::schema::json().as_bytes())?;
@@ -174,8 +187,7 @@ fn with_loaded(
         input.context.as_deref(),
         &input.images,
         &input.platform,
-    )
-    .with_context(|| format!("failed to read {}", input.file.display()))?;
+    )?;
     let shown = loaded.and_then(|loaded| {
         report(&loaded.warnings);
         show(&loaded)

@@ -70,8 +70,13 @@ fn summary(stage: &Stage) -> String {
 }
 
 /// Bytes in the unit that a person would use.
-fn bytes(bytes: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+pub(super) fn bytes(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [
+        ("TB", 1_000_000_000_000),
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+        ("kB", 1_000),
+    ];
     for (unit, size) in UNITS {
         if bytes >= size {
             let tenths = bytes.saturating_mul(10) / size;
@@ -179,5 +184,6 @@ mod tests {
         assert_eq!(bytes(70_100), "70.1 kB");
         assert_eq!(bytes(899_999_999), "899.9 MB");
         assert_eq!(bytes(2_000_000_000), "2.0 GB");
+        assert_eq!(bytes(1_500_000_000_000), "1.5 TB");
     }
 }

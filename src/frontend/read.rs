@@ -84,6 +84,7 @@ pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Fai
     if let Some(source) = context.text(client, &lock_path).await? {
         let (parsed, more) = Lock::parse(&source)?;
         warnings.extend(more);
+        warnings.extend(plan::warnings(&spec, &parsed));
         lock = Some(parsed);
     }
     let projects = match &lock {

@@ -12,6 +12,7 @@ use super::walk::Walker;
 use super::{
     Artifact, File, Lock, Locked, Origin, Package, PackageName, PythonVersion, Roots, Source, Subset, Target,
 };
+use crate::diagnostic::Location;
 
 /// Works a subset out, inside the selection of `context` when there is one.
 pub(super) fn subset(
@@ -59,6 +60,7 @@ fn python(lock: &Lock, python: PythonVersion) -> Result<PythonVersion, SubsetErr
             patch: Some(patch),
         }),
         None => Err(SubsetError::PythonMismatch {
+            package: None,
             requires: requires.clone(),
             python: patch.map_or_else(
                 || format!("{major}.{minor}"),
@@ -110,6 +112,13 @@ fn finish(lock: &Lock, selection: &Selection<'_>, tags: &Tags) -> Result<Subset,
             continue;
         };
         let path = paths.remove(&index).unwrap_or_default();
+        if matches!(package.source, Source::Indexes(_)) && package.hashes.is_empty() {
+            errors.push(SubsetError::Malformed {
+                what: super::requirement::without_hash(name),
+                location: Location::new(&lock.file, package.span.clone()),
+            });
+            continue;
+        }
         match artifact(package, tags) {
             Ok((artifact, identity)) => packages.push(Locked {
                 name: name.clone(),
@@ -153,7 +162,12 @@ fn tags_of(package: &Package) -> Vec<String> {
 /// What is installed of a package, and the words that stand for it in a key; or why there is nothing.
 fn artifact(package: &Package, tags: &Tags) -> Result<(Artifact, String), String> {
     match &package.source {
-        Source::Registry { .. } | Source::Url { .. } | Source::Path { .. } => {
+        Source::Indexes(_) => {
+            let hashes = package.hashes.clone();
+            let identity = hashes.join(" ");
+            Ok((Artifact::Pinned { hashes }, identity))
+        }
+        Source::Registry { .. } | Source::Files | Source::Url { .. } | Source::Path { .. } => {
             match tags.choose(&package.wheels) {
                 Ok((file, name)) => Ok((wheel(file, name.is_pure()), identity(file))),
                 Err(misfit) => origin(package).ok_or_else(|| tags.explain(misfit)),
@@ -168,7 +182,7 @@ fn artifact(package: &Package, tags: &Tags) -> Result<(Artifact, String), String
 /// What a package is built from, and the words that stand for it in a key.
 fn origin(package: &Package) -> Option<(Artifact, String)> {
     match &package.source {
-        Source::Registry { .. } | Source::Path { .. } => {
+        Source::Registry { .. } | Source::Files | Source::Path { .. } => {
             let file = package.sdist.as_ref()?;
             Some((sdist(file, None), format!("sdist {}", identity(file))))
         }
@@ -177,7 +191,7 @@ fn origin(package: &Package) -> Option<(Artifact, String)> {
             let identity = format!("sdist {}{}", identity(file), in_folder(subdirectory.as_deref()));
             Some((sdist(file, subdirectory.clone()), identity))
         }
-        Source::Git { path: Some(_), .. } => None,
+        Source::Indexes(_) | Source::Git { path: Some(_), .. } => None,
         Source::Git {
             url,
             rev,
@@ -292,7 +306,11 @@ pub(super) fn origin_of(
             version: package.version.clone(),
             asked: Vec::new(),
             have: tags_of(package),
-            why: "the lock has no source distribution of it".to_owned(),
+            why: if package.hashes.is_empty() {
+                "the lock has no source distribution of it".to_owned()
+            } else {
+                "the lock has hashes of its files and not their URLs".to_owned()
+            },
             path: Vec::new(),
         }),
     }

@@ -44,6 +44,11 @@ impl Active {
         self.encoded.insert(item.encode()) && self.items.insert(item)
     }
 
+    /// Turns on an extra or group of a whole list of packages, by its name in markers.
+    pub(super) fn select(&mut self, encoded: String) {
+        self.encoded.insert(encoded);
+    }
+
     pub(super) fn contains(&self, item: &ConflictItem) -> bool {
         self.items.contains(item)
     }

@@ -60,12 +60,21 @@ pub enum SubsetError {
         /// The chain of packages that leads to it, root first.
         path: Vec<PackageName>,
     },
-    /// The target's Python is outside `requires-python` of the lock.
+    /// The target's Python is outside `requires-python` of the lock, or of a package of it.
     PythonMismatch {
-        /// What the lock requires, such as `>=3.10, <3.13`.
+        /// The package; `None` for the lock as a whole.
+        package: Option<PackageName>,
+        /// What is required, such as `>=3.10, <3.13`.
         requires: String,
         /// The Python that was asked for.
         python: String,
+    },
+    /// A root stands in the lock, but its own marker does not hold.
+    Excluded {
+        /// The root.
+        name: PackageName,
+        /// The marker as written.
+        marker: String,
     },
     /// The lock was resolved for other environments only (`[tool.uv] environments`).
     Environment {
@@ -120,8 +129,18 @@ impl SubsetError {
                     pinned(package, version.as_deref())
                 )
             }
-            Self::PythonMismatch { requires, python } => {
-                format!("the lock requires Python {requires}, not {python}")
+            Self::PythonMismatch {
+                package,
+                requires,
+                python,
+            } => {
+                let what = package
+                    .as_ref()
+                    .map_or_else(|| "the lock".to_owned(), |name| format!("`{name}`"));
+                format!("{what} requires Python {requires}, not {python}")
+            }
+            Self::Excluded { name, marker } => {
+                format!("the lock keeps `{name}` from this image: its marker is `{marker}`")
             }
             Self::Environment { target, .. } => format!("the lock was not resolved for {target}"),
             Self::Forked { name, versions } => {
@@ -175,6 +194,9 @@ impl SubsetError {
             Self::PythonMismatch { .. } => Some(
                 "choose a Python that the lock covers, or widen `requires-python` and lock again".to_owned(),
             ),
+            Self::Excluded { .. } => {
+                Some("leave it out, or ask for the extra or group that its marker names".to_owned())
+            }
             Self::Environment { covered, .. } => Some(format!(
                 "it covers {}; see `environments` of [tool.uv]",
                 covered.join(" | ")
@@ -183,7 +205,7 @@ impl SubsetError {
                 "ask for the workspace member, extra or group that chooses between them, not for the package"
                     .to_owned(),
             ),
-            Self::Malformed { .. } => Some("run `uv lock` to write the lock anew".to_owned()),
+            Self::Malformed { .. } => Some("lock again to write the file anew".to_owned()),
         }
     }
 }

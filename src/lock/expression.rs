@@ -2,7 +2,7 @@
 
 use pep440_rs::{Version, VersionSpecifier};
 
-use super::PythonVersion;
+use super::{PythonVersion, normalise};
 use crate::platform::Platform;
 
 /// The values of the marker variables on a target: `CPython` on Linux.
@@ -24,6 +24,11 @@ impl Environment {
         }
     }
 
+    /// The Python with its patch level.
+    pub(super) fn python(&self) -> &Version {
+        &self.python_full_version
+    }
+
     fn text(&self, variable: Text) -> &str {
         match variable {
             Text::ImplementationName => "cpython",
@@ -35,6 +40,25 @@ impl Environment {
             // The kernel is the host's: nothing can be said of it when an image is planned.
             Text::PlatformRelease | Text::PlatformVersion => "",
         }
+    }
+}
+
+/// A set that a marker can ask for a member (PEP 751).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Set {
+    Extras,
+    DependencyGroups,
+}
+
+impl Set {
+    /// A member as the name of an extra, which an expression knows already. No extra has a `=` in its name.
+    pub(super) fn member(self, name: &str) -> String {
+        let set = match self {
+            Self::Extras => "extras",
+            Self::DependencyGroups => "dependency_groups",
+        };
+        let name = normalise(name).unwrap_or_else(|| name.to_owned());
+        format!("{set}={name}")
     }
 }
 

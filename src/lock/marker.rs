@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use pep440_rs::{Operator, Version, VersionPattern, VersionSpecifier};
 
-use super::expression::{Comparison, Expression, Release, Text};
+use super::expression::{Comparison, Expression, Release, Set, Text};
 
 /// A distinct marker of the lock, parsed when it is first evaluated.
 #[derive(Debug, Clone)]
@@ -75,6 +75,7 @@ enum Operand<'a> {
     Text(Text),
     Release(Release),
     Extra,
+    Set(Set),
     Value(&'a str),
 }
 
@@ -176,6 +177,8 @@ impl<'a> Parser<'a> {
             "python_version" => Operand::Release(Release::Python),
             "sys_platform" | "sys.platform" => Operand::Text(Text::SysPlatform),
             "extra" => Operand::Extra,
+            "extras" => Operand::Set(Set::Extras),
+            "dependency_groups" => Operand::Set(Set::DependencyGroups),
             "" => return Err("expected a variable or a quoted string".to_owned()),
             _ => return Err(format!("`{name}` is no marker variable")),
         })
@@ -219,6 +222,14 @@ impl<'a> Parser<'a> {
                     _ => Err(format!("`extra` cannot be compared with `{operator}`")),
                 }
             }
+            (Operand::Value(value), Operand::Set(set)) => match operator {
+                "in" | "not in" => Ok(Expression::Extra {
+                    name: set.member(value),
+                    negated: operator == "not in",
+                }),
+                _ => Err("a set can only be asked whether a string is `in` it".to_owned()),
+            },
+            (Operand::Set(_), _) => Err("a set stands on the right: write \"'x' in extras\"".to_owned()),
             _ => Err("one side of a comparison must be a variable, the other a quoted string".to_owned()),
         }
     }
@@ -363,6 +374,8 @@ mod tests {
             ("python_version > 'a'", "no version"),
             ("os_name ~= 'a'", "`~=`"),
             ("extra > 'a'", "`extra`"),
+            ("'a' == extras", "`in`"),
+            ("extras not in 'a'", "right"),
             ("'a' == 'a'", "variable"),
             ("os_name notin 'a'", "operator"),
         ] {

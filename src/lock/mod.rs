@@ -1,4 +1,4 @@
-//! What the resolver decided: `uv.lock`, and the part of it that a set of roots needs.
+//! What the resolver decided: a lockfile, and the part of it that a set of roots needs.
 //!
 //! A lock answers for every platform, Python, extra and group at once. Most edits of it do not concern a given
 //! image, so a build that keys its layers by the whole file rebuilds for nothing. This room reads the lock and
@@ -6,6 +6,23 @@
 //! the one file that will be installed for each package, and free of what changes no installed byte.
 //!
 //! The semantics are uv's (`crates/uv-resolver/src/lock/installable.rs`), and markers are PEP 508's.
+//!
+//! # Graphs and lists
+//!
+//! A `uv.lock` is a graph: it says what each package needs, so any package of it can be a root. A `pylock.toml`
+//! (PEP 751) and a `requirements.txt` with hashes are *lists*: each package says by its own marker whether it is
+//! installed. What is asked of a list means this:
+//!
+//! - [`Roots::everything`] is what `pip install -r` and `uv pip install -r` of the file install: every package whose
+//!   marker holds, with the extras and dependency groups that were asked for. The default groups of a `pylock.toml`
+//!   stand for the project itself and are always on, as in uv; other groups and all extras are off unless named.
+//! - A package by name is that entry of the file, and what its `dependencies` name when the file has them. PEP 751
+//!   keeps that key from installers, since a whole file needs no graph; to cut a part out of it there is nothing
+//!   else. Most files have none ([`Lock::has_dependencies`]): then a name stands for itself alone.
+//!
+//! Where several entries of one name are installed at once there is no answer, as PEP 751 says. A hashed
+//! `requirements.txt` names no files, so its packages become [`Artifact::Pinned`]: an index gives the file, and the
+//! hashes decide whether it is the right one.
 
 #[expect(
     clippy::result_large_err,
@@ -16,13 +33,18 @@ mod conflict;
 mod document;
 mod error;
 mod expression;
+mod format;
+mod listed;
 mod marker;
 mod name;
 mod package;
 mod parse;
 mod plain;
+mod pylock;
 mod pyproject;
 mod reader;
+mod requirement;
+mod requirements;
 #[expect(
     clippy::result_large_err,
     reason = "an error ends the plan, so its size costs nothing"
@@ -44,6 +66,8 @@ mod faults;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,12 +79,12 @@ pub use error::SubsetError;
 pub use name::{PackageName, ParseNameError, normalise};
 pub use package::{Dependency, Package};
 pub use pyproject::Project;
-pub use source::{Artifact, File, Source};
+pub use source::{Artifact, File, Indexes, Source};
 pub use subset::{Locked, Origin, PythonVersion, Root, Roots, Subset, Target};
 
 use crate::diagnostic::{Diagnostic, SourceFile};
 
-/// A parsed `uv.lock`.
+/// A parsed lockfile.
 #[derive(Debug, Clone)]
 pub struct Lock {
     file: Arc<SourceFile>,
@@ -78,21 +102,40 @@ pub struct Lock {
     groups: BTreeMap<String, Vec<parse::Requirement>>,
     /// Every distinct marker once.
     markers: Vec<marker::Marker>,
+    /// How packages are chosen from a file that lists them; `None` for a graph.
+    list: Option<List>,
+}
+
+/// What a file that lists packages can be asked for.
+#[derive(Debug, Clone, Default)]
+struct List {
+    extras: BTreeSet<String>,
+    groups: BTreeSet<String>,
+    /// Groups that are always on.
+    default_groups: BTreeSet<String>,
+    /// Whether its packages say what they depend on.
+    has_dependencies: bool,
 }
 
 impl Lock {
-    /// Reads a `uv.lock`.
+    /// Reads a `uv.lock`, a `pylock.toml` (or `pylock.*.toml`), or a `requirements.txt` with hashes.
     ///
-    /// Beside the lock come warnings, such as of a newer revision of the format. The errors are all that were found:
-    /// broken TOML, missing or wrong values, edges to packages that are not there, and credentials in URLs (their
+    /// The file's name decides the format, and its content where the name says nothing. Beside the lock come warnings,
+    /// such as of a newer revision of the format. The errors are all that were found: broken syntax, missing or wrong
+    /// values, edges to packages that are not there, requirements that are not pinned, and credentials in URLs (their
     /// text is blotted out of what the diagnostics show).
     pub fn parse(file: &Arc<SourceFile>) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
-        parse::parse(file)
+        format::parse(file)
     }
 
     /// All packages, in the order of the file.
     pub fn packages(&self) -> &[Package] {
         &self.packages
+    }
+
+    /// Whether the file says what its packages need. If not, a root brings nothing but itself.
+    pub fn has_dependencies(&self) -> bool {
+        self.list.as_ref().is_none_or(|list| list.has_dependencies)
     }
 
     /// The workspace members; of a single project it is that one.

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use pep440_rs::VersionSpecifiers;
+
 use super::{File, PackageName, Source};
 
 /// A package as the resolver locked it: for every platform and Python that the lock covers.
@@ -13,6 +15,12 @@ pub struct Package {
     pub(super) source: Source,
     pub(super) sdist: Option<File>,
     pub(super) wheels: Vec<File>,
+    /// `algorithm:hex` of files of which nothing else is known, sorted (hashed requirements).
+    pub(super) hashes: Vec<String>,
+    /// What must hold for it to be installed, in a file that lists packages.
+    pub(super) marker: Option<MarkerId>,
+    /// Its own `requires-python`, in a file that lists packages.
+    pub(super) requires_python: Option<(String, VersionSpecifiers)>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) extras: BTreeMap<String, Vec<Dependency>>,
     pub(super) groups: BTreeMap<String, Vec<Dependency>>,
@@ -26,6 +34,27 @@ pub struct Package {
 }
 
 impl Package {
+    /// A package of which only the name and source are known yet.
+    pub(super) fn new(name: PackageName, source: Source, span: Range<usize>) -> Self {
+        Self {
+            name,
+            version: None,
+            source,
+            sdist: None,
+            wheels: Vec::new(),
+            hashes: Vec::new(),
+            marker: None,
+            requires_python: None,
+            dependencies: Vec::new(),
+            extras: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            forks: Vec::new(),
+            declared_extras: BTreeSet::new(),
+            declared_groups: BTreeSet::new(),
+            span,
+        }
+    }
+
     /// The normalised name.
     pub fn name(&self) -> &PackageName {
         &self.name

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use pep440_rs::VersionSpecifiers;
 
 use super::conflict::ConflictItem;
-use super::document::{self, Kind, Table};
+use super::document::{Kind, Table};
 use super::package::MarkerId;
-use super::reader::{Fault, Reader};
+use super::reader::{Fault, Reader, new_lock};
 use super::source::read_source;
 use super::url;
 use super::{Dependency, File, Lock, Package, PackageName, Source};
-use crate::diagnostic::{Diagnostic, SourceFile};
+use crate::diagnostic::SourceFile;
 
 /// The only format that exists (uv's `VERSION`).
 const VERSION: i64 = 1;
@@ -32,50 +32,9 @@ pub(super) struct Requirement {
     pub(super) marker: Option<MarkerId>,
 }
 
-/// Reads a lock; the warnings beside it, or all errors.
-pub(super) fn parse(file: &Arc<SourceFile>) -> Result<(Lock, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut reader = Reader::default();
-    for range in url::secrets(&file.text) {
-        reader.secret(range);
-    }
-    let lock = match document::read(&file.text) {
-        Ok(document) => reader.lock(file, &document),
-        Err(faults) => {
-            reader
-                .faults
-                .extend(faults.into_iter().map(|(range, message)| Fault {
-                    range,
-                    message,
-                    help: None,
-                }));
-            None
-        }
-    };
-    match lock {
-        Some(lock) if reader.faults.is_empty() => {
-            let warnings = reader
-                .warnings
-                .into_iter()
-                .map(|fault| fault.warning(file))
-                .collect();
-            Ok((lock, warnings))
-        }
-        _ => {
-            // A diagnostic draws the line that it points to: a password there must not be on it.
-            let redacted = url::redact(file, &reader.secrets);
-            let mut faults = reader.faults;
-            faults.sort_by_key(|fault| fault.range.start);
-            let error = |mut fault: Fault| {
-                fault.message = url::redact_message(fault.message, file, &reader.secrets);
-                fault.error(&redacted)
-            };
-            Err(faults.into_iter().map(error).collect())
-        }
-    }
-}
-
 impl Reader {
-    fn lock(&mut self, file: &Arc<SourceFile>, document: &Table<'_>) -> Option<Lock> {
+    /// A `uv.lock`; `None` when something is wrong with it.
+    pub(super) fn uv_lock(&mut self, file: &Arc<SourceFile>, document: &Table<'_>) -> Option<Lock> {
         self.version(document)?;
         let requires_python = self.requires_python(document);
         let supported = self.marker_array(document, "supported-markers");
@@ -104,21 +63,13 @@ impl Reader {
             // The edges of broken packages would only repeat what is known to be wrong.
             return None;
         }
-        let mut lock = Lock {
-            file: Arc::clone(file),
-            by_name: BTreeMap::new(),
-            packages,
-            requires_python,
-            supported,
-            forks,
-            conflicts,
-            members,
-            groups,
-            markers: Vec::new(),
-        };
-        for (index, package) in lock.packages.iter().enumerate() {
-            lock.by_name.entry(package.name.clone()).or_default().push(index);
-        }
+        let mut lock = new_lock(file, packages);
+        lock.requires_python = requires_python;
+        lock.supported = supported;
+        lock.forks = forks;
+        lock.conflicts = conflicts;
+        lock.members = members;
+        lock.groups = groups;
         self.duplicates(&lock);
         for (index, (_, table)) in tables.iter().enumerate() {
             let edges = self.edges(&lock, table);
@@ -158,8 +109,9 @@ impl Reader {
         Some(())
     }
 
-    fn requires_python(&mut self, document: &Table<'_>) -> Option<(String, VersionSpecifiers)> {
-        let value = document.get("requires-python")?;
+    /// The `requires-python` of the lock or of a package.
+    pub(super) fn requires_python(&mut self, table: &Table<'_>) -> Option<(String, VersionSpecifiers)> {
+        let value = table.get("requires-python")?;
         let text = self.text("requires-python", value)?;
         let Ok(specifiers) = VersionSpecifiers::from_str(text) else {
             self.fault(&value.span, format!("`{text}` is no version specifier (PEP 440)"));
@@ -254,20 +206,14 @@ impl Reader {
                 declared_groups.extend(self.normalised(&value.span, key));
             }
         }
-        Some(Package {
-            name: name?,
-            version,
-            source,
-            sdist,
-            wheels,
-            dependencies: Vec::new(),
-            extras: BTreeMap::new(),
-            groups: BTreeMap::new(),
-            forks: self.marker_array(table, "resolution-markers"),
-            declared_extras,
-            declared_groups,
-            span: name_span,
-        })
+        let mut package = Package::new(name?, source, name_span);
+        package.version = version;
+        package.sdist = sdist;
+        package.wheels = wheels;
+        package.forks = self.marker_array(table, "resolution-markers");
+        package.declared_extras = declared_extras;
+        package.declared_groups = declared_groups;
+        Some(package)
     }
 
     /// A wheel or source distribution. A file of a direct URL or path source is that source itself; one of a flat

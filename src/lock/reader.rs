@@ -8,7 +8,7 @@ use super::document::{Kind, Table, Value};
 use super::marker::Marker;
 use super::package::MarkerId;
 use super::url;
-use super::{PackageName, ParseNameError, normalise};
+use super::{Lock, Package, PackageName, ParseNameError, normalise};
 use crate::diagnostic::{Diagnostic, Location, SourceFile};
 
 /// Something wrong, before it is known which file it may be drawn from.
@@ -19,12 +19,10 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    pub(super) fn error(self, file: &Arc<SourceFile>) -> Diagnostic {
+    /// As an error; `help` is what to do when the fault itself does not say it.
+    pub(super) fn error(self, file: &Arc<SourceFile>, help: &str) -> Diagnostic {
         let diagnostic = Diagnostic::error(self.message).at(Location::new(file, self.range), "");
-        match self.help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic.help("uv.lock is written by `uv lock`; run it to write the file anew"),
-        }
+        diagnostic.help(self.help.unwrap_or_else(|| help.to_owned()))
     }
 
     pub(super) fn warning(self, file: &Arc<SourceFile>) -> Diagnostic {
@@ -33,6 +31,27 @@ impl Fault {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
         }
+    }
+}
+
+/// A lock with some packages and nothing more.
+pub(super) fn new_lock(file: &Arc<SourceFile>, packages: Vec<Package>) -> Lock {
+    let mut by_name: BTreeMap<PackageName, Vec<usize>> = BTreeMap::new();
+    for (index, package) in packages.iter().enumerate() {
+        by_name.entry(package.name.clone()).or_default().push(index);
+    }
+    Lock {
+        file: Arc::clone(file),
+        packages,
+        by_name,
+        requires_python: None,
+        supported: Vec::new(),
+        forks: Vec::new(),
+        conflicts: Vec::new(),
+        members: BTreeSet::new(),
+        groups: BTreeMap::new(),
+        markers: Vec::new(),
+        list: None,
     }
 }
 
@@ -61,8 +80,8 @@ impl Reader {
             range,
             message: "a URL of the lock carries credentials".to_owned(),
             help: Some(
-                "take user name and password out of the index or git URL in pyproject.toml, give them to the build \
-                 as a secret, and run `uv lock`; consider them leaked if the lock is in a repository"
+                "take user name and password out of the index or git URL that the lock is made from, give them to \
+                 the build as a secret, and lock again; consider them leaked if the lock is in a repository"
                     .to_owned(),
             ),
         });
@@ -181,14 +200,18 @@ impl Reader {
 
     pub(super) fn marker(&mut self, value: &Value<'_>) -> Option<MarkerId> {
         let text = self.text("marker", value)?;
+        Some(self.marker_text(text, &value.span))
+    }
+
+    /// A marker that stands at some bytes of the file.
+    pub(super) fn marker_text(&mut self, text: &str, range: &Range<usize>) -> MarkerId {
         if let Some(id) = self.marker_ids.get(text) {
-            return Some(*id);
+            return *id;
         }
         let id = MarkerId(self.markers.len());
-        self.markers
-            .push(Marker::new(text.to_owned(), value.span.clone()));
+        self.markers.push(Marker::new(text.to_owned(), range.clone()));
         self.marker_ids.insert(text.to_owned(), id);
-        Some(id)
+        id
     }
 
     pub(super) fn marker_array(&mut self, table: &Table<'_>, key: &str) -> Vec<MarkerId> {

@@ -25,6 +25,9 @@ pub(super) fn select<'l>(
     roots: &Roots,
     context: Option<&Selection<'l>>,
 ) -> Result<Selection<'l>, Vec<SubsetError>> {
+    if let Some(list) = &lock.list {
+        return super::listed::select(lock, list, environment, roots, context);
+    }
     let mut walker = Walker::new(lock, environment);
     let mut active = context.map(|context| context.active.clone()).unwrap_or_default();
     let mut errors = Vec::new();
@@ -33,7 +36,13 @@ pub(super) fn select<'l>(
     // version of the others is meant.
     let mut known: Vec<(usize, &Root)> = Vec::new();
     let mut open: Vec<(&[usize], &Root)> = Vec::new();
-    for root in &roots.packages {
+    let is_named = |name: &PackageName| roots.packages.iter().any(|root| root.name == *name);
+    let members: Vec<Root> = lock
+        .members()
+        .filter(|member| roots.everything && !is_named(member.name()))
+        .map(|member| Root::new(member.name().clone()))
+        .collect();
+    for root in roots.packages.iter().chain(&members) {
         let chosen = context
             .and_then(|context| context.chosen.get(&root.name))
             .copied();
@@ -77,7 +86,7 @@ pub(super) fn select<'l>(
 }
 
 /// The version of each name that was reached.
-fn chosen<'l>(lock: &'l Lock, reached: &Reached<'l>) -> BTreeMap<&'l PackageName, usize> {
+pub(super) fn chosen<'l>(lock: &'l Lock, reached: &Reached<'l>) -> BTreeMap<&'l PackageName, usize> {
     reached
         .packages()
         .filter_map(|index| Some((lock.packages.get(index)?.name(), index)))
@@ -259,7 +268,7 @@ pub(super) fn unknown_package(lock: &Lock, name: &PackageName) -> SubsetError {
     }
 }
 
-fn unknown_extra(package: Option<&Package>, extra: &str, known: BTreeSet<&str>) -> SubsetError {
+pub(super) fn unknown_extra(package: Option<&Package>, extra: &str, known: BTreeSet<&str>) -> SubsetError {
     SubsetError::UnknownExtra {
         package: package.map(|package| package.name.clone()),
         extra: extra.to_owned(),

@@ -17,6 +17,10 @@ pub enum Source {
         /// URL of the index, or the folder's path relative to the lock.
         url: String,
     },
+    /// Files that the lock gives by URL or path, without the index that they are of (`pylock.toml` without `index`).
+    Files,
+    /// Whichever of some indexes has the pinned files (`requirements.txt` with hashes).
+    Indexes(Indexes),
     /// A git repository at one commit.
     Git {
         /// URL of the repository, without query and fragment.
@@ -61,7 +65,42 @@ pub enum Source {
     },
 }
 
+/// Where an installer looks for packages. The same words as pip's: all are looked at, and hashes decide.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Indexes {
+    /// URL of the index; `None` for the installer's own default.
+    pub main: Option<String>,
+    /// URLs of further indexes.
+    pub others: Vec<String>,
+    /// URLs of pages that link to files (`--find-links`).
+    pub pages: Vec<String>,
+}
+
+impl Indexes {
+    /// One index and no other.
+    pub fn one(url: impl Into<String>) -> Self {
+        Self {
+            main: Some(url.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether there is more than one place to look.
+    pub fn is_several(&self) -> bool {
+        !self.others.is_empty() || !self.pages.is_empty()
+    }
+}
+
 impl Source {
+    /// The indexes that an installer can ask for it; `None` when it is of none, or the lock does not say which.
+    pub fn indexes(&self) -> Option<Indexes> {
+        match self {
+            Self::Registry { url } => Some(Indexes::one(url)),
+            Self::Indexes(indexes) => Some(indexes.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether it is a project folder whose files, not version, decide what is installed.
     pub fn is_project(&self) -> bool {
         matches!(
@@ -75,6 +114,11 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registry { url } => write!(f, "registry {url}"),
+            Self::Files => f.write_str("files"),
+            Self::Indexes(indexes) => match &indexes.main {
+                Some(url) => write!(f, "index {url}"),
+                None => f.write_str("the default index"),
+            },
             Self::Git { url, rev, .. } => write!(f, "git {url} at {rev}"),
             Self::Url { url, .. } => write!(f, "url {url}"),
             Self::Path { path } => write!(f, "path {path}"),
@@ -103,6 +147,11 @@ pub enum Artifact {
         size: Option<u64>,
         /// Whether its platform tag is `any` and its ABI tag is `none`.
         pure: bool,
+    },
+    /// Whichever file of an index has one of some hashes: the lock knows neither name nor URL of any.
+    Pinned {
+        /// `algorithm:hex` in lower case, sorted.
+        hashes: Vec<String>,
     },
     /// A source distribution: no wheel of the lock fits the target.
     Sdist {
@@ -148,7 +197,7 @@ impl Artifact {
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::Wheel { size, .. } | Self::Sdist { size, .. } => *size,
-            Self::Git { .. } | Self::Tree { .. } | Self::Nothing => None,
+            Self::Pinned { .. } | Self::Git { .. } | Self::Tree { .. } | Self::Nothing => None,
         }
     }
 }
@@ -223,11 +272,21 @@ pub(super) fn read_source(reader: &mut Reader, span: &Range<usize>, table: &Tabl
     None
 }
 
+/// Whether a text is a full commit in lower-case hex.
+pub(super) fn is_commit(text: &str) -> bool {
+    is_hex(text, 40)
+}
+
+/// Whether a text is so many hex digits.
+pub(super) fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Takes uv's git URL apart: `https://host/repo?subdirectory=x&rev=main#<commit>`.
 fn read_git(text: &str) -> Option<Source> {
     let (base, fragment) = text.split_once('#')?;
     let rev = fragment.to_ascii_lowercase();
-    if rev.len() != 40 || !rev.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if !is_commit(&rev) {
         return None;
     }
     let (repository, query) = base.split_once('?').unwrap_or((base, ""));

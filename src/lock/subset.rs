@@ -14,7 +14,10 @@ use crate::platform::Platform;
 /// group is installed only when it is named here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roots {
-    /// The packages; workspace members or any other package of the lock.
+    /// All that the lock installs: every member of a workspace, and of a list of packages every entry whose marker
+    /// holds.
+    pub everything: bool,
+    /// Packages by name; workspace members or any other package of the lock.
     pub packages: Vec<Root>,
     /// Extras of every root that has them, normalised. An error when no root has one.
     pub extras: BTreeSet<String>,

@@ -130,12 +130,15 @@ impl Planner<'_> {
                 .filter(|wheel| self.in_lock(wheel.get_ref()))
                 .map(packages::as_requirement),
         );
-        let context = packages::roots(
+        let mut context = packages::roots(
             &requirements,
             image.extras.iter().map(|extra| extra.get_ref().clone()),
             image.groups.iter().map(|group| group.get_ref().clone()),
         );
-        let words = self.words(&requirements, &[&image.extras, &image.groups]);
+        context.everything = image.everything.is_some();
+        let mut words = self.words(&requirements, &[&image.extras, &image.groups]);
+        let everything = image.everything.iter();
+        words.extend(everything.map(|star| ("*".to_owned(), self.spec.locate(star))));
         let mut sorted = self.sorted(&context, None, &words)?;
         sorted
             .wheels

@@ -3,6 +3,9 @@
 //! A big package gets a layer of its own; the rest share a fixed number of buckets, chosen by rendezvous hashing
 //! of the name alone. So a new, changed or removed package moves no other package to another layer, except where
 //! it crosses the size threshold or pushes another one over the cap.
+//!
+//! Some indexes, that of torch among them, give no sizes. There a wheel with compiled code counts as big, because it
+//! may be torch, and one without as small.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,8 +18,10 @@ use crate::spec::Layers;
 pub(super) trait Weighed {
     /// Normalised name.
     fn name(&self) -> &str;
-    /// Bytes of its wheel; 0 when unknown.
-    fn size(&self) -> u64;
+    /// Bytes of its wheel, when the lock says.
+    fn size(&self) -> Option<u64>;
+    /// Whether the wheel is Python code alone.
+    fn pure(&self) -> bool;
 }
 
 /// Packages that share a layer.
@@ -35,8 +40,13 @@ pub(super) struct Group<T> {
 pub(super) fn group<T: Weighed>(packages: impl IntoIterator<Item = T>, layers: &Layers) -> Vec<Group<T>> {
     let (mut heavy, mut light): (Vec<T>, Vec<T>) = packages
         .into_iter()
-        .partition(|package| package.size() >= layers.threshold);
-    let order = |package: &T| (Reverse(package.size().checked_ilog2()), package.name().to_owned());
+        .partition(|package| weight(package, layers) >= layers.threshold);
+    let order = |package: &T| {
+        (
+            Reverse(weight(package, layers).checked_ilog2()),
+            package.name().to_owned(),
+        )
+    };
     heavy.sort_by_key(order);
     let most = layers.max.saturating_sub(layers.buckets).max(1) as usize;
     if heavy.len() > most {
@@ -68,6 +78,12 @@ pub(super) fn group<T: Weighed>(packages: impl IntoIterator<Item = T>, layers: &
         });
     }
     groups
+}
+
+/// Bytes of a wheel, or what stands for them where the lock has none.
+fn weight(package: &impl Weighed, layers: &Layers) -> u64 {
+    let guess = if package.pure() { 0 } else { layers.threshold };
+    package.size().unwrap_or(guess)
 }
 
 /// The bucket with the highest score for a name (rendezvous hashing): with one bucket more, only the packages that
@@ -104,8 +120,11 @@ mod tests {
         fn name(&self) -> &str {
             &self.0
         }
-        fn size(&self) -> u64 {
-            self.1
+        fn size(&self) -> Option<u64> {
+            (self.1 != UNKNOWN).then_some(self.1)
+        }
+        fn pure(&self) -> bool {
+            self.0.starts_with("pure-")
         }
     }
 
@@ -125,6 +144,22 @@ mod tests {
                     .map(|wheel| (wheel.0.clone(), group.name.clone()))
             })
             .collect()
+    }
+
+    /// Stands for a size that the lock does not give.
+    const UNKNOWN: u64 = u64::MAX;
+
+    #[test]
+    fn compiled_code_of_unknown_size_stands_alone() {
+        let wheels = [
+            Wheel("torch".into(), UNKNOWN),
+            Wheel("pure-python".into(), UNKNOWN),
+            Wheel("cudnn".into(), 700_000_000),
+        ];
+        let groups = group(wheels, &LAYERS);
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(&names[..2], ["cudnn", "torch"]);
+        assert!(groups[2].bucket && groups[2].packages[0].0 == "pure-python");
     }
 
     #[test]

@@ -22,6 +22,8 @@ use crate::platform::Platform;
 use crate::spec::Spec;
 
 mod compact;
+mod explain;
+mod footprint;
 pub mod forbid;
 mod image;
 mod key;
@@ -29,15 +31,19 @@ mod layers;
 mod model;
 mod packages;
 mod planner;
+mod replay;
 pub mod steps;
 mod wheel;
 
-pub use compact::{LABEL, compact};
+pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
+pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
+pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
     Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
     Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
 };
+pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 
 /// Everything that a plan depends on.
 #[derive(Debug)]
@@ -78,6 +84,38 @@ pub fn references(plan: &Plan) -> BTreeMap<String, Location> {
         .filter_map(|(_, stage)| match &stage.work {
             Work::Image(source) => Some((source.reference.clone(), stage.location.clone()?)),
             _ => None,
+        })
+        .collect()
+}
+
+/// What builds but is probably not meant of a spec with this lock: a package by name brings nothing else where the
+/// lock does not say what packages need.
+pub fn warnings(spec: &Spec, lock: &Lock) -> Vec<Diagnostic> {
+    if lock.has_dependencies() {
+        return Vec::new();
+    }
+    let file = spec.python.lock.get_ref();
+    let images = spec.images.values().filter(|image| image.everything.is_none());
+    let images = images.filter_map(|image| {
+        let first = image.packages.first()?;
+        Some((
+            first,
+            "write packages = [\"*\"] for all of the file, or name everything that the image needs",
+        ))
+    });
+    let wheels = spec.wheels.values().filter_map(|wheel| {
+        let first = wheel
+            .needs
+            .iter()
+            .find(|need| !spec.wheels.contains_key(&need.get_ref().name))?;
+        Some((first, "name everything that the build imports"))
+    });
+    images
+        .chain(wheels)
+        .map(|(first, help)| {
+            Diagnostic::warning(format!("{file} does not say what its packages need"))
+                .at(spec.locate(first), "installed without its dependencies")
+                .help(help)
         })
         .collect()
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::key::{Input, Key};
 use crate::diagnostic::Location;
+use crate::lock::Indexes;
 use crate::platform::Platform;
 
 /// Index of a stage in [`Plan::stages`]; a stage only refers to stages before it.
@@ -190,8 +191,8 @@ pub struct Install {
 pub enum Supply {
     /// Each from its own URL, by BuildKit, and checked by hash.
     Files,
-    /// By uv, inside the step, from this index.
-    Index(String),
+    /// By uv, inside the step, from these indexes, and checked by hash.
+    Index(Indexes),
 }
 
 /// A package of the lock.
@@ -201,8 +202,10 @@ pub struct Package {
     pub name: String,
     /// Version with local part.
     pub version: String,
-    /// The chosen wheel.
-    pub wheel: Download,
+    /// The chosen wheel; `None` when the lock knows hashes alone, and the index gives the file.
+    pub wheel: Option<Download>,
+    /// `algorithm:hex` of what may be installed, sorted; of a chosen wheel its own.
+    pub hashes: Vec<String>,
     /// Bytes of the wheel, when the lock says.
     pub size: Option<u64>,
 }

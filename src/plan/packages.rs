@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::{Download, Package};
 use super::planner::{Planner, Wanted, download};
 use crate::diagnostic::{Diagnostic, Location, nearest};
-use crate::lock::{Artifact, Lock, Locked, PackageName, Root, Roots, Source, Subset, SubsetError};
+use crate::lock::{Artifact, Lock, Locked, PackageName, Root, Roots, Subset, SubsetError};
 use crate::spec::{Fetch, Requirement, Spanned};
 
 /// A subset, told apart by what has to be done.
@@ -49,6 +49,7 @@ pub(super) fn roots(
     groups: impl IntoIterator<Item = String>,
 ) -> Roots {
     Roots {
+        everything: false,
         packages: packages
             .iter()
             .filter_map(|requirement| {
@@ -74,7 +75,7 @@ impl<'a> Planner<'a> {
         context: Option<&Roots>,
         words: &[(String, Location)],
     ) -> Option<Sorted> {
-        if wanted.packages.is_empty() {
+        if wanted.packages.is_empty() && !wanted.everything {
             return Some(Sorted::default());
         }
         let lock = self.lock()?;
@@ -104,7 +105,7 @@ impl<'a> Planner<'a> {
                 continue;
             }
             match &locked.artifact {
-                Artifact::Wheel { .. } => match self.wanted(locked) {
+                Artifact::Wheel { .. } | Artifact::Pinned { .. } => match self.wanted(locked) {
                     Ok(wanted) => sorted.packages.push(wanted),
                     Err(error) => self.package_error(locked, words, error),
                 },
@@ -166,11 +167,15 @@ impl<'a> Planner<'a> {
 
     /// How a locked wheel is fetched.
     fn wanted(&self, locked: &Locked) -> Result<Wanted, Diagnostic> {
+        if let Artifact::Pinned { hashes } = &locked.artifact {
+            return self.pinned(locked, hashes);
+        }
         let Artifact::Wheel {
             filename,
             url,
             sha256,
             size,
+            pure,
             ..
         } = &locked.artifact
         else {
@@ -183,11 +188,7 @@ impl<'a> Planner<'a> {
                 "lock it from an index that publishes hashes: what is not pinned by a hash is not installed",
             ));
         };
-        let index = match &locked.source {
-            Source::Registry { url } => Some(url.clone()),
-            _ => None,
-        };
-        let index = match (fetch, url, index) {
+        let index = match (fetch, url, locked.source.indexes()) {
             (Fetch::Auto | Fetch::File, Some(_), _) | (Fetch::Index, Some(_), None) => None,
             (Fetch::Auto | Fetch::Index, _, Some(index)) => Some(index),
             (Fetch::File, None, _) => {
@@ -208,13 +209,41 @@ impl<'a> Planner<'a> {
         let package = Package {
             name,
             version: locked.version.clone().unwrap_or_default(),
-            wheel,
+            hashes: vec![format!("sha256:{sha256}")],
+            wheel: Some(wheel),
             size: *size,
         };
         Ok(Wanted {
             package,
             because: path(locked),
             index,
+            pure: *pure,
+        })
+    }
+
+    /// How a package is fetched of which the lock knows hashes alone: an index has to be asked for the file.
+    fn pinned(&self, locked: &Locked, hashes: &[String]) -> Result<Wanted, Diagnostic> {
+        let lock = self.spec.python.lock.get_ref();
+        if self.spec.python.fetch == Fetch::File {
+            return Err(
+                Diagnostic::error(format!("{lock} gives hashes of `{}`, and no URL", locked.name)).help(
+                    "leave fetch = \"file\" out of [python], or use a uv.lock or pylock.toml, which have URLs",
+                ),
+            );
+        }
+        let package = Package {
+            name: locked.name.as_str().to_owned(),
+            version: locked.version.clone().unwrap_or_default(),
+            wheel: None,
+            hashes: hashes.to_vec(),
+            size: None,
+        };
+        Ok(Wanted {
+            package,
+            because: path(locked),
+            index: Some(locked.source.indexes().unwrap_or_default()),
+            // Nothing is known of the file; a layer for each would use up those that an image may have.
+            pure: true,
         })
     }
 
@@ -309,6 +338,9 @@ fn subset_error(error: &SubsetError, words: &[(String, Location)]) -> Diagnostic
         .find(|(word, _)| message.contains(&format!("`{word}`")))
         .or_else(|| words.first());
     let mut diagnostic = Diagnostic::error(message);
+    if let SubsetError::Malformed { location, .. } = error {
+        diagnostic = diagnostic.at(location.clone(), "in the lock");
+    }
     if let Some((_, location)) = word {
         diagnostic = diagnostic.at(location.clone(), "asked for here");
     }

@@ -9,7 +9,7 @@ use super::model::{
 };
 use super::{Request, layers, steps};
 use crate::diagnostic::{Diagnostic, Location};
-use crate::lock::{PythonVersion, Target};
+use crate::lock::{Indexes, PythonVersion, Target};
 use crate::spec::{CompilerCacheTool, OsFamily, Provider, Spec, Tier, Uv};
 
 /// glibc assumed of tiers that the spec says no operating system for: the floor of current torch wheels.
@@ -310,7 +310,7 @@ impl<'a> Planner<'a> {
         location: &Location,
     ) -> Vec<(StageId, bool)> {
         let root = self.venv_root(uv);
-        let mut by_source: BTreeMap<Option<String>, Vec<Wanted>> = BTreeMap::new();
+        let mut by_source: BTreeMap<Option<Indexes>, Vec<Wanted>> = BTreeMap::new();
         for wanted in packages {
             by_source.entry(wanted.index.clone()).or_default().push(wanted);
         }
@@ -325,14 +325,20 @@ impl<'a> Planner<'a> {
                 let mut inputs = self.root_inputs(&root);
                 inputs.push(self.parent(uv));
                 inputs.push(Input::new("step", sha256(&(step + &steps::settle()))));
-                if let Supply::Index(index) = &supply {
-                    inputs.push(Input::new("index", index));
+                if let Supply::Index(indexes) = &supply {
+                    let main = indexes.main.as_deref().unwrap_or("the default one");
+                    inputs.push(Input::new("index", main));
+                    inputs.extend(indexes.others.iter().map(|url| Input::new("extra index", url)));
+                    inputs.extend(indexes.pages.iter().map(|url| Input::new("page of links", url)));
                 }
                 inputs.extend(group.packages.iter().map(|wanted| {
                     let Package {
-                        name, version, wheel, ..
+                        name,
+                        version,
+                        hashes,
+                        ..
                     } = &wanted.package;
-                    Input::new(name, format!("{version} sha256:{}", wheel.sha256)).because(&wanted.because)
+                    Input::new(name, format!("{version} {}", hashes.join(" "))).because(&wanted.because)
                 }));
                 let install = Install {
                     root: root.clone(),
@@ -384,7 +390,9 @@ pub(super) struct Wanted {
     pub(super) package: Package,
     pub(super) because: String,
     /// `None`: its own URL.
-    pub(super) index: Option<String>,
+    pub(super) index: Option<Indexes>,
+    /// Whether its wheel is Python code alone, as far as its name is known.
+    pub(super) pure: bool,
 }
 
 impl layers::Weighed for Wanted {
@@ -392,8 +400,12 @@ impl layers::Weighed for Wanted {
         &self.package.name
     }
 
-    fn size(&self) -> u64 {
-        self.package.size.unwrap_or(0)
+    fn size(&self) -> Option<u64> {
+        self.package.size
+    }
+
+    fn pure(&self) -> bool {
+        self.pure
     }
 }
 

@@ -382,16 +382,16 @@ impl Planner<'_> {
 
     /// The index that most packages of the lock come from; empty when the lock has none.
     fn main_index(&self) -> String {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for package in self.request.lock.into_iter().flat_map(Lock::packages) {
-            if let crate::lock::Source::Registry { url } = package.source() {
-                *counts.entry(url.as_str()).or_default() += 1;
+            if let Some(url) = package.source().indexes().and_then(|indexes| indexes.main) {
+                *counts.entry(url).or_default() += 1;
             }
         }
         let most = counts
             .into_iter()
-            .max_by_key(|(url, count)| (*count, std::cmp::Reverse(*url)));
-        most.map(|(url, _)| url.to_owned()).unwrap_or_default()
+            .max_by_key(|(url, count)| (*count, std::cmp::Reverse(url.clone())));
+        most.map(|(url, _)| url).unwrap_or_default()
     }
 
     /// A path of the lock, which is relative to the lock's folder, relative to the build context.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
 use super::findings::Findings;
-use super::model::{Copy, Forbid, Image, Tier, Wheel};
+use super::model::{Copy, Forbid, Image, Requirement, Tier, Wheel};
 use super::section::{Section, string, unique};
 use super::wheels::{requirements, variables};
 use super::{names, paths};
@@ -45,7 +45,7 @@ fn image(
 ) -> Image {
     let owner = name.get_ref().clone();
     let tier = tier(&name, section);
-    let packages = requirements(section, "packages", &format!("`packages` of `{owner}`"), findings);
+    let (everything, packages) = packages(section, &owner, findings);
     let extras = package_names(section, "extras", &owner, findings);
     let groups = package_names(section, "groups", &owner, findings);
     for (key, named) in [("extras", &extras), ("groups", &groups)] {
@@ -60,6 +60,7 @@ fn image(
     }
     let image = Image {
         tier,
+        everything,
         extras,
         groups,
         wheels: image_wheels(section, &owner, wheels, findings),
@@ -109,6 +110,22 @@ fn tier_of(section: &Section<'_>) -> Tier {
 fn tier(name: &Spanned<String>, section: &Section<'_>) -> Spanned<Tier> {
     let span = section.value("tier").map_or_else(|| name.span(), Spanned::span);
     Spanned::new(span, tier_of(section))
+}
+
+/// Roots in the lock: names, and the word `*` for all that the lock installs.
+fn packages(
+    section: &Section<'_>,
+    owner: &str,
+    findings: &mut Findings,
+) -> (Option<Spanned<()>>, Vec<Spanned<Requirement>>) {
+    let what = format!("`packages` of `{owner}`");
+    let items = section.strings("packages").unwrap_or_default();
+    let (stars, names): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.get_ref() == "*");
+    let star = unique(findings, &what, stars).into_iter().next();
+    (
+        star.map(|star| Spanned::new(star.span(), ())),
+        requirements(&names, &what, findings),
+    )
 }
 
 /// Names of extras or groups, normalised.

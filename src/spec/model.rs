@@ -309,6 +309,8 @@ pub struct Image {
     pub name: Spanned<String>,
     /// `tier`; `runtime` by default.
     pub tier: Spanned<Tier>,
+    /// `*` in `packages`: everything that the lock installs.
+    pub everything: Option<Spanned<()>>,
     /// `packages`: roots in the lock.
     pub packages: Vec<Spanned<Requirement>>,
     /// `extras`: extras of every root that has them.

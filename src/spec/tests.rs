@@ -182,6 +182,25 @@ fn explicit_tiers_need_no_cuda() {
 }
 
 #[test]
+fn everything_of_the_lock_has_a_word() {
+    let spec = valid(&SMALL.replace("[\"serve\"]", "[\"train\", \"*\"]"));
+    let image = &spec.images["serve"];
+    let star = image.everything.as_ref().unwrap();
+    assert_eq!(&spec.file.text[star.span()], "\"*\"");
+    assert_eq!(image.packages.len(), 1);
+    assert!(valid(SMALL).images["serve"].everything.is_none());
+    for packages in ["[\"*\", \"*\"]", "[\"*[x]\"]", "[\"**\"]"] {
+        assert!(
+            parse(&SMALL.replace("[\"serve\"]", packages)).is_err(),
+            "{packages}"
+        );
+    }
+    // What a wheel needs is named: with everything it would need itself.
+    let wheel = "[wheels.a]\nsource = { path = \"a\" }\narch = \"any\"\nneeds = [\"*\"]\n[images.serve]";
+    assert!(parse(&SMALL.replace("[images.serve]", wheel)).is_err());
+}
+
+#[test]
 fn several_images_need_no_default() {
     assert!(
         valid(&format!("{SMALL}[images.train]\npackages = [\"serve\"]\n"))

@@ -53,8 +53,7 @@ fn wheel(name: Spanned<String>, section: &Section<'_>, findings: &mut Findings) 
         span: Spanned::new(name.span(), ()),
     });
     let needs = requirements(
-        section,
-        "needs",
+        &section.strings("needs").unwrap_or_default(),
         &format!("`needs` of `{}`", name.get_ref()),
         findings,
     );
@@ -149,16 +148,13 @@ fn source(section: &Section<'_>, findings: &mut Findings) -> Option<WheelSource>
     }
 }
 
-/// An array of requirements, each once. The same package with other extras counts as the same.
+/// Requirements, each once. The same package with other extras counts as the same.
 pub(super) fn requirements(
-    section: &Section<'_>,
-    key: &str,
+    items: &[Spanned<String>],
     what: &str,
     findings: &mut Findings,
 ) -> Vec<Spanned<Requirement>> {
-    let items: Vec<Spanned<Requirement>> = section
-        .strings(key)
-        .unwrap_or_default()
+    let items: Vec<Spanned<Requirement>> = items
         .iter()
         .filter_map(|item| {
             let requirement = findings.check(item.span(), names::requirement(item.get_ref()))?;

@@ -198,19 +198,39 @@ impl Emitter<'_> {
                 let arguments = head.into_iter().chain(install.packages.iter().map(exact));
                 let mut exec = self.shell(steps::install(), arguments, on);
                 for (index, package) in install.packages.iter().enumerate() {
-                    let wheel = self.download(&package.wheel);
-                    exec.mounts
-                        .push(self.exact(&format!("/wheelbase/wheels/{index}"), wheel));
+                    if let Some(wheel) = &package.wheel {
+                        let wheel = self.download(wheel);
+                        exec.mounts
+                            .push(self.exact(&format!("/wheelbase/wheels/{index}"), wheel));
+                    }
                 }
                 exec
             }
-            Supply::Index(index) => {
-                let lines = install
-                    .packages
+            Supply::Index(indexes) => {
+                // Further places to look are lines of the requirements file; an empty index is uv's default one.
+                let main = indexes.main.clone().unwrap_or_default();
+                let others = indexes
+                    .others
                     .iter()
-                    .map(|package| format!("{} --hash=sha256:{}", exact(package), package.wheel.sha256));
-                let arguments = head.into_iter().chain([index.clone()]).chain(lines);
+                    .map(|url| format!("--extra-index-url {url}"));
+                let pages = indexes.pages.iter().map(|url| format!("--find-links {url}"));
+                let lines = install.packages.iter().map(|package| {
+                    let hashes = package.hashes.iter().map(|hash| format!(" --hash={hash}"));
+                    exact(package) + &hashes.collect::<String>()
+                });
+                let arguments = head
+                    .into_iter()
+                    .chain([main])
+                    .chain(others)
+                    .chain(pages)
+                    .chain(lines);
                 let mut exec = self.shell(steps::index(), arguments, on);
+                if indexes.is_several() {
+                    // uv stops at the first index that has the name, pip looks at all. With hashes both are safe, and
+                    // the lock may have been made by either.
+                    exec.env
+                        .insert("UV_INDEX_STRATEGY".to_owned(), "unsafe-best-match".to_owned());
+                }
                 self.use_index(&mut exec);
                 exec
             }

@@ -110,7 +110,8 @@ pub(super) const KEYS: &[Key] = &[
         "python.lock",
         PATH,
         "\"uv.lock\"",
-        "Path of the lockfile, relative to the build context.",
+        "Path of the lockfile, relative to the build context: a `uv.lock`, a `pylock.toml` (PEP 751), or a \
+         `requirements.txt` with hashes.",
         "lock = \"uv.lock\"",
     ),
     key(

@@ -6,6 +6,10 @@ const REQUIREMENTS: Kind = Kind::Array(&Kind::Shaped(
     "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\s*(\\[[A-Za-z0-9._,\\s-]*\\])?$",
 ));
 
+const PACKAGES: Kind = Kind::Array(&Kind::Shaped(
+    "^(\\*|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\s*(\\[[A-Za-z0-9._,\\s-]*\\])?)$",
+));
+
 /// The keys, in the order in which the reference page shows them.
 pub(super) const KEYS: &[Key] = &[
     key(
@@ -143,9 +147,10 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "images.*.packages",
-        REQUIREMENTS,
+        PACKAGES,
         "[]",
-        "Packages of the lockfile that the image is for; all that they need comes with them.",
+        "Packages of the lockfile that the image is for, with all that the lockfile says they need; `*` is everything \
+         that the lockfile installs.",
         "packages = [\"mai-serve\"]",
     ),
     key(
