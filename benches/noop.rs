@@ -1,9 +1,10 @@
 //! A build in which nothing changed, through our frontend image and through BuildKit's own Dockerfile frontend.
 //!
 //! Both build the quickstart's `serve` on the lab's engine, in turns, and leave the image in its store. The Dockerfile
-//! is a careful person's (`tests/support/plain.rs`). It is built by the frontend that is compiled into the engine,
-//! which starts no container; the frontend image that BuildKit publishes cannot be had without its registry, and
-//! `WHEELBASE_DOCKERFILE_FRONTEND` names a copy of it where there is one.
+//! is a careful person's (`tests/support/plain.rs`), and its `# syntax=` line names the Dockerfile frontend as an image,
+//! so that on both sides a container is started for the frontend. `tests/lab/dockerfile-frontend` makes that image;
+//! `WHEELBASE_DOCKERFILE_FRONTEND` names another one. The Dockerfile frontend that is compiled into the engine starts
+//! no container; it is measured beside them and is no target.
 
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -20,8 +21,8 @@ use support::registry::Manifest;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-/// Builds of each kind.
-const RUNS: usize = 9;
+/// Pairs of builds: one through either image.
+const PAIRS: usize = 12;
 /// A no-op build takes at most this many times as long as through the Dockerfile frontend's image.
 const MOST_RATIO: f64 = 1.0;
 /// The compressed frontend image has at most this many bytes.
@@ -44,14 +45,12 @@ fn main() -> ExitCode {
 fn measure(lab: &Lab) -> Result<bool> {
     let project = Project::quickstart(lab)?;
     plain::write(&project, lab)?;
-    let official = std::env::var("WHEELBASE_DOCKERFILE_FRONTEND")
-        .ok()
-        .filter(|name| !name.is_empty());
+    let engine = lab.engine();
+    let official = official(lab);
     if let Some(image) = &official {
         let dockerfile = project.read("Dockerfile")?;
         project.write("Official.dockerfile", &format!("# syntax={image}\n{dockerfile}"))?;
     }
-    let engine = lab.engine();
     let tag = support::unique();
     let build = |file: &str| -> Result<f64> {
         let build = Build::of(lab, &project)
@@ -73,26 +72,38 @@ fn measure(lab: &Lab) -> Result<bool> {
         build(file)?;
     }
     let mut seconds = vec![Vec::new(); files.len()];
-    for _ in 0..RUNS {
-        for (file, seconds) in files.iter().zip(&mut seconds) {
-            seconds.push(build(file)?);
+    for pair in 0..PAIRS {
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        // What the build before leaves behind (a busy disk, warm caches) falls on both sides alike.
+        if pair % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            seconds[index].push(build(files[index])?);
         }
     }
     engine.remove_image(&tag);
-    let medians: Vec<f64> = seconds.into_iter().map(median).collect();
-    let (ours, builtin) = (medians[0], medians[1]);
+    let (ours, builtin) = (median(seconds[0].clone()), median(seconds[1].clone()));
     println!(
         "       no-op build: {ours:.2} s with our image, {builtin:.2} s with the engine's own Dockerfile frontend"
     );
 
     let mut good = true;
-    match medians.get(2) {
-        Some(official) => {
-            let ratio = ours / official;
-            good &= ratio <= MOST_RATIO;
-            let word = if ratio <= MOST_RATIO { "ok    " } else { "short " };
+    match seconds.get(2) {
+        Some(theirs) => {
+            let mut ratios: Vec<f64> = seconds[0]
+                .iter()
+                .zip(theirs)
+                .map(|(ours, theirs)| ours / theirs)
+                .collect();
+            ratios.sort_by(f64::total_cmp);
+            let (ratio, least, most) = (median(ratios.clone()), ratios[0], ratios[PAIRS - 1]);
+            let met = ratio <= MOST_RATIO;
+            good &= met;
             println!(
-                "{word} no-op build against the Dockerfile frontend's image ({official:.2} s): {ratio:.2}x (at most {MOST_RATIO}x)"
+                "{} no-op build against the Dockerfile frontend's image ({:.2} s): {ratio:.2}x, the median of {PAIRS} pairs from {least:.2}x to {most:.2}x (at most {MOST_RATIO}x)",
+                if met { "ok    " } else { "short " },
+                median(theirs.clone()),
             );
         }
         None => println!(
@@ -107,7 +118,24 @@ fn measure(lab: &Lab) -> Result<bool> {
     Ok(good)
 }
 
+/// The Dockerfile frontend's image: the one that is named, or the lab's where it has been made.
+fn official(lab: &Lab) -> Option<String> {
+    let named = std::env::var("WHEELBASE_DOCKERFILE_FRONTEND")
+        .ok()
+        .filter(|name| !name.is_empty());
+    named.or_else(|| {
+        let image = format!("{}/docker/dockerfile:1", lab.registry);
+        Manifest::of(&lab.engine(), &image).is_ok().then_some(image)
+    })
+}
+
+/// The middle value, or the mean of the two in the middle; not a number where there is none.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    let middle = values.len() / 2;
+    match (values.get(middle), values.len() % 2) {
+        (Some(value), 1) => *value,
+        (Some(value), _) => f64::midpoint(values[middle - 1], *value),
+        (None, _) => f64::NAN,
+    }
 }
