@@ -206,29 +206,44 @@ async fn check_forbidden(
     image: &str,
     emitted: &Emitted,
 ) -> Result<(), Failure> {
-    let Some(lists) = emitted.lists else { return Ok(()) };
-    let Some(reference) = solve(client, options, emitted.graph.definition(lists)).await? else {
-        return Ok(());
-    };
-    let image_plan = &plan.images[image];
+    let cache_imports = options.cache_imports()?;
     let mut reads = JoinSet::new();
-    for index in 0..image_plan.lists.len() {
-        let (client, reference) = (client.clone(), reference.clone());
-        reads.spawn(async move { (index, client.read_file(&reference, &format!("/{index}")).await) });
+    for (index, output) in emitted.lists.iter().enumerate() {
+        let definition = emitted.graph.definition(*output);
+        let solve = Solve {
+            cache_imports: cache_imports.clone(),
+            ..Solve::definition(definition)
+        };
+        let client = client.clone();
+        reads.spawn(async move { (index, read_list(&client, solve).await) });
     }
-    let lists: BTreeMap<usize, _> = reads.join_all().await.into_iter().collect();
+    let mut lists = BTreeMap::new();
+    while let Some(read) = reads.join_next().await {
+        let (index, list) = read.map_err(|error| Diagnostic::error(error.to_string()))?;
+        // The first step that fails ends the build; the others need not be waited for.
+        lists.insert(index, list?);
+    }
     let mut tree = forbid::Tree::default();
     for list in lists.into_values() {
-        let bytes = list?.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;
-        tree.lay(&String::from_utf8_lossy(&bytes))
+        tree.lay(&list)
             .map_err(|error| Diagnostic::error(error.to_string()))?;
     }
-    let errors = forbid::check(image, &tree, &image_plan.forbid);
+    let errors = forbid::check(image, &tree, &plan.images[image].forbid);
     if errors.is_empty() {
         Ok(())
     } else {
         Err(errors.into())
     }
+}
+
+async fn read_list(client: &Client, solve: Solve) -> Result<String, Failure> {
+    let result = client.solve(solve).await?;
+    let bytes = match result.single()? {
+        Some(reference) => client.read_file(reference, "/files").await?,
+        None => None,
+    };
+    let bytes = bytes.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The image config, with the client's labels laid over the spec's.

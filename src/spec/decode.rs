@@ -16,10 +16,10 @@ use crate::diagnostic::{Diagnostic, SourceFile};
 pub const DEFAULT_UV_IMAGE: &str = "ghcr.io/astral-sh/uv:0.13.9";
 
 /// `layers.threshold` when the file says nothing, in bytes.
-pub const DEFAULT_THRESHOLD: u64 = 20_000_000;
+pub const DEFAULT_THRESHOLD: u64 = 5_000_000;
 
 /// `layers.buckets` when the file says nothing.
-pub const DEFAULT_BUCKETS: u32 = 8;
+pub const DEFAULT_BUCKETS: u32 = 4;
 
 /// `layers.max` when the file says nothing: together with a tier's own layers far below the 127 of overlay file
 /// systems.

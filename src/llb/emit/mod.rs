@@ -76,9 +76,10 @@ pub struct Emitted {
     pub graph: Graph,
     /// The finished filesystem.
     pub image: Output,
-    /// A folder with the file lists `0`, `1`, ... of the finished filesystem, lowest first; `None` when nothing
-    /// is forbidden in the image.
-    pub lists: Option<Output>,
+    /// Folders with a file list `files` each, which together are the finished filesystem, lowest first; none when
+    /// nothing is forbidden in the image. They are read one by one, so that most have been read when the last step
+    /// ends.
+    pub lists: Vec<Output>,
 }
 
 /// Translates one image of a plan.
@@ -98,7 +99,7 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         position: positions(&image_plan.root),
     };
     let output = emitter.lay(&image_plan.root);
-    let lists = (!image_plan.lists.is_empty()).then(|| emitter.lists(&image_plan.lists));
+    let lists = image_plan.lists.iter().map(|id| emitter.list_of(*id)).collect();
     Emitted {
         graph: emitter.graph,
         image: output,
@@ -388,19 +389,12 @@ impl Emitter<'_> {
         context
     }
 
-    /// The file lists side by side in one folder, so that one solve reads them all.
-    fn lists(&mut self, lists: &[StageId]) -> Output {
-        let mut file = File::scratch();
-        for (index, id) in lists.iter().enumerate() {
-            let list = match self.make(*id) {
-                Made::Tree(Tree { list: Some(list), .. }) | Made::Folder(list) => list,
-                Made::Tree(tree) => tree.alone,
-                Made::Filesystem(output) => output,
-            };
-            file = file.copy(Copy::new(list, "/files", format!("/{index}")));
+    /// The folder with a stage's file list.
+    fn list_of(&mut self, id: StageId) -> Output {
+        match self.make(id) {
+            Made::Tree(Tree { list: Some(list), .. }) | Made::Folder(list) | Made::Filesystem(list) => list,
+            Made::Tree(tree) => tree.alone,
         }
-        let metadata = Metadata::named(format!("[{}] collect file lists", self.image)).group(self.assembly());
-        self.graph.file(file, metadata)
     }
 
     /// Name, place and cache behaviour of a stage's main vertex.

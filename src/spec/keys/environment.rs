@@ -307,7 +307,7 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Table,
         "",
         "How packages are spread over image layers.",
-        "[layers]\nthreshold = \"50MB\"\nbuckets = 4",
+        "[layers]\nthreshold = \"50MB\"\nbuckets = 8",
     ),
     key(
         "layers.threshold",
@@ -318,16 +318,16 @@ pub(super) const KEYS: &[Key] = &[
             },
             Kind::Shaped("^[0-9]+\\s*(B|[kKMGT]i?B)$"),
         ]),
-        "\"20MB\"",
+        "\"5MB\"",
         "A package whose wheel has at least this many bytes gets a layer of its own.",
         "threshold = \"50MB\"",
     ),
     key(
         "layers.buckets",
         Kind::Integer { least: 1, most: 100 },
-        "8",
+        "4",
         "How many layers share the packages below the threshold.",
-        "buckets = 4",
+        "buckets = 8",
     ),
     key(
         "layers.max",
