@@ -63,14 +63,9 @@ impl Vertex {
         self.group
             .as_deref()
             .is_some_and(|group| group.starts_with("wheelbase-assemble"))
-            || [
-                "] merge layers",
-                "] layer of ",
-                "] collect file lists",
-                "] copy layer ",
-            ]
-            .iter()
-            .any(|words| self.name.contains(words))
+            || ["] merge layers", "] layer of ", "] copy layer "]
+                .iter()
+                .any(|words| self.name.contains(words))
             || self.name.ends_with("] copy venv")
             || self.name.ends_with("] copy python")
     }
