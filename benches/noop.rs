@@ -51,11 +51,13 @@ fn measure(lab: &Lab) -> Result<bool> {
         let dockerfile = project.read("Dockerfile")?;
         project.write("Official.dockerfile", &format!("# syntax={image}\n{dockerfile}"))?;
     }
+    // A name for each: an image that lost its name to another one may be collected and has to be unpacked anew.
     let tag = support::unique();
+    let tag_of = |file: &str| format!("{tag}-{}", file.to_lowercase());
     let build = |file: &str| -> Result<f64> {
         let build = Build::of(lab, &project)
             .file(file)
-            .tag(&tag)
+            .tag(&tag_of(file))
             .arguments(&["--load"]);
         let build = if file == "wheelbase.toml" {
             build.target("serve")
@@ -82,7 +84,9 @@ fn measure(lab: &Lab) -> Result<bool> {
             seconds[index].push(build(files[index])?);
         }
     }
-    engine.remove_image(&tag);
+    for file in &files {
+        engine.remove_image(&tag_of(file));
+    }
     let (ours, builtin) = (median(seconds[0].clone()), median(seconds[1].clone()));
     println!(
         "       no-op build: {ours:.2} s with our image, {builtin:.2} s with the engine's own Dockerfile frontend"
