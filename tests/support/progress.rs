@@ -63,11 +63,10 @@ impl Vertex {
         self.group
             .as_deref()
             .is_some_and(|group| group.starts_with("wheelbase-assemble"))
-            || ["] merge layers", "] layer of ", "] copy layer "]
+            // Daemons before BuildKit 0.10 know no groups.
+            || ["] merge layers", "] take ", "] lay "]
                 .iter()
                 .any(|words| self.name.contains(words))
-            || self.name.ends_with("] copy venv")
-            || self.name.ends_with("] copy python")
     }
 }
 
