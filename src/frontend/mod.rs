@@ -13,7 +13,6 @@ use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Referenc
 use crate::llb::{Emitted, NoCache, Surroundings, emit};
 use crate::plan::{self, Plan, Request, forbid};
 use crate::platform::Platform;
-use crate::proto::pb;
 use crate::spec::Spec;
 
 mod failure;
@@ -119,8 +118,13 @@ async fn build(
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
 
-    check_forbidden(client, options, &plan, image, &emitted).await?;
-    let reference = solve(client, options, emitted.graph.definition(emitted.image)).await?;
+    // The check and the image need the same steps; waiting for one before asking for the other would only add up.
+    let (checked, reference) = tokio::join!(
+        check_forbidden(client, options, &plan, image, &emitted),
+        solve_image(client, options, &emitted),
+    );
+    checked?;
+    let reference = reference?;
     let config = config(&plan, image, options);
     let compact = plan::compact(&plan, image)
         .unwrap_or_default()
@@ -136,17 +140,20 @@ async fn build(
     ))
 }
 
-async fn solve(
+/// The finished filesystem. It is made at once where there is a check to wait for, and when the exporter asks for it
+/// otherwise.
+async fn solve_image(
     client: &Client,
     options: &Options,
-    definition: pb::Definition,
+    emitted: &Emitted,
 ) -> Result<Option<Reference>, Failure> {
+    let evaluate = !emitted.lists.is_empty() && client.caps().frontend.supports("gateway.solve.evaluate");
     let solve = Solve {
         cache_imports: options.cache_imports()?,
-        ..Solve::definition(definition)
+        evaluate,
+        ..Solve::definition(emitted.graph.definition(emitted.image))
     };
-    let result = client.solve(solve).await?;
-    Ok(result.single()?.cloned())
+    Ok(client.solve(solve).await?.single()?.cloned())
 }
 
 /// The image to build: the target, the spec's default, or the only one there is.

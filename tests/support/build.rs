@@ -1,7 +1,7 @@
 //! One `docker buildx build` with our frontend, or with any other.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -110,10 +110,12 @@ impl<'a> Build<'a> {
             command.arg("--output=type=cacheonly");
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        let began = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
         let started = Instant::now();
         let output = command.output().context("failed to run docker buildx")?;
         let seconds = started.elapsed().as_secs_f64();
-        let (progress, text) = Progress::parse(&String::from_utf8_lossy(&output.stderr));
+        let (mut progress, text) = Progress::parse(&String::from_utf8_lossy(&output.stderr));
+        progress.began(began);
         let metadata = std::fs::read_to_string(&metadata)
             .ok()
             .and_then(|text| serde_json::from_str(&text).ok())

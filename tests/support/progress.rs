@@ -123,6 +123,18 @@ impl Progress {
         }
     }
 
+    /// Takes what began before this time (seconds since 1970) for results that were there: while another build still
+    /// holds a vertex, BuildKit reports that build's run of it.
+    pub(crate) fn began(&mut self, time: f64) {
+        for run in self
+            .vertices
+            .iter_mut()
+            .flat_map(|vertex| vertex.runs.values_mut())
+        {
+            run.cached |= run.start < time;
+        }
+    }
+
     fn vertex_mut(&mut self, digest: &str) -> &mut Vertex {
         let known = self.vertices.iter().position(|vertex| vertex.digest == digest);
         let index = known.unwrap_or_else(|| {
