@@ -11,6 +11,10 @@ const SPEC: &str = r#"name = "job"
 tiers.base = "registry.example/base:1"
 tiers.devel = "registry.example/devel:1"
 
+[layers]
+threshold = "20MB"
+buckets = 8
+
 [python]
 version = "3.12"
 
