@@ -58,11 +58,13 @@ if [ "$cache" = ccache ]; then
             chmod 755 "$nvcc"
         fi
     done
+    # The size is no setting of the cache's own file: stages that start at once would write it at once.
+    CCACHE_MAXSIZE=$(number cache.wheelbase.internal)M
+    export CCACHE_MAXSIZE
     export PATH="/wheelbase/bin:$PATH" CCACHE_DIR=/wheelbase/cache CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1 \
         CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime \
         CCACHE_STATSLOG=/tmp/ccache-stats
     : >/tmp/ccache-stats
-    ccache --max-size "$(number cache.wheelbase.internal)M" >/dev/null
 fi
 
 if [ -n "$command" ]; then
