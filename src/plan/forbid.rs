@@ -65,16 +65,6 @@ impl Tree {
         Ok(())
     }
 
-    /// How many files, links and empty folders there are.
-    pub fn len(&self) -> usize {
-        self.leaves.len()
-    }
-
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.leaves.is_empty()
-    }
-
     /// The paths that a pattern matches: an absolute path through any links, or a pattern in which `?` is one
     /// character, `*` any number within a name, and `**` any number of folders. A pattern that does not start
     /// with a slash or `**` may match at any depth.

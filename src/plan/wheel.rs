@@ -129,7 +129,7 @@ impl Planner<'_> {
             WheelSource::Path { path, include } => Some(Source::Context {
                 path: folder(path.get_ref()),
                 include: include.clone(),
-                exclude: JUNK.map(str::to_owned).to_vec(),
+                exclude: junk(),
             }),
             WheelSource::Git {
                 url,
@@ -193,7 +193,7 @@ impl Planner<'_> {
                 return Some(Source::Context {
                     path: self.beside_lock(&path),
                     include: Vec::new(),
-                    exclude: JUNK.map(str::to_owned).to_vec(),
+                    exclude: junk(),
                 });
             }
             _ => format!("the lock pins no source of `{name}` by URL and SHA-256"),
@@ -299,7 +299,7 @@ impl Planner<'_> {
             root.trees.extend(layers.into_iter().map(|(id, _)| id));
         }
 
-        let mut exclude = JUNK.map(str::to_owned).to_vec();
+        let mut exclude = junk();
         if path == "." {
             // The root project of a workspace is everything except what is known to be something else.
             exclude.push(self.spec.file.name.clone());
@@ -441,6 +441,11 @@ fn source_inputs(source: &Source) -> Vec<Input> {
             format!("sha256:{}", archive.sha256),
         )],
     }
+}
+
+/// [`JUNK`], as patterns of a source.
+fn junk() -> Vec<String> {
+    JUNK.map(str::to_owned).to_vec()
 }
 
 /// The whole context is `.`.
