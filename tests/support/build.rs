@@ -1,6 +1,7 @@
 //! One `docker buildx build` with our frontend, or with any other.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
@@ -9,6 +10,11 @@ use serde_json::Value;
 use super::engine::{Engine, Lab};
 use super::progress::Progress;
 use super::tree::Tree;
+
+/// Builds of one process take turns. A daemon before BuildKit 0.32 executes cached steps again while another build still
+/// holds, unreleased, a step that both share and that was executed and not loaded (`processExecReq` in its
+/// `solver/edge.go`; moby/buildkit#6954): what a build executed would depend on its neighbours.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// A build that has not run yet.
 #[derive(Debug)]
@@ -110,6 +116,7 @@ impl<'a> Build<'a> {
             command.arg("--output=type=cacheonly");
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let began = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
         let started = Instant::now();
         let output = command.output().context("failed to run docker buildx")?;
