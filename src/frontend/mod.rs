@@ -23,6 +23,7 @@ mod subrequest;
 
 use failure::Failure;
 use read::Read;
+use resolve::Questions;
 
 /// Answers the build that this process was started for.
 ///
@@ -47,18 +48,30 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     {
         return Err(gateway::unsupported_frontend_cap(cap).into());
     }
-    let read = read::read(client, options).await?;
-    read.warn(client).await;
-    let image = choose(&read.spec, options.target())?;
+    let definition = read::definition(client, options).await?;
+    let image = choose(&definition.spec, options.target())?;
     let mut platforms = options.platforms()?;
     if platforms.is_empty() {
         platforms.push(default_platform(client));
     }
+    // The registry is asked while the lock is read. What it says counts only once the plan stands.
+    let foreseen = plan::foreseen(&definition.spec, &definition.spec.images[&image]);
+    let mut questions = Vec::new();
+    for platform in platforms {
+        let mut asked = Questions::new(client, options, platform)?;
+        for reference in &foreseen {
+            asked.ask(reference);
+        }
+        questions.push(asked);
+    }
+    let read = read::context(client, options, definition).await?;
+    read.warn(client).await;
 
     let mut images = Vec::new();
     let mut plans = Vec::new();
-    for platform in platforms {
-        let (built, compact) = build(client, options, &read, &image, &platform).await?;
+    for questions in questions {
+        let platform = questions.platform.clone();
+        let (built, compact) = build(client, options, &read, &image, questions).await?;
         images.push(built);
         plans.push((platform, compact));
     }
@@ -95,8 +108,9 @@ async fn build(
     options: &Options,
     read: &Read,
     image: &str,
-    platform: &Platform,
+    questions: Questions,
 ) -> Result<(PlatformImage, Vec<u8>), Failure> {
+    let platform = questions.platform.clone();
     let images = BTreeSet::from([image.to_owned()]);
     let unresolved = BTreeMap::new();
     let mut request = Request {
@@ -108,7 +122,7 @@ async fn build(
         images: &images,
     };
     let references = plan::references(&plan::plan(&request)?);
-    let resolved = resolve::images(client, options, &references, platform).await?;
+    let resolved = questions.answers(&references).await?;
     request.resolved = &resolved;
     let plan = plan::plan(&request)?;
 
@@ -132,7 +146,7 @@ async fn build(
         .into_bytes();
     Ok((
         PlatformImage {
-            platform: platform.clone(),
+            platform,
             reference,
             config,
         },
