@@ -161,7 +161,7 @@ async fn solve_image(
     options: &Options,
     emitted: &Emitted,
 ) -> Result<Option<Reference>, Failure> {
-    let evaluate = !emitted.lists.is_empty() && client.caps().frontend.supports("gateway.solve.evaluate");
+    let evaluate = emitted.lists.is_some() && client.caps().frontend.supports("gateway.solve.evaluate");
     let solve = Solve {
         cache_imports: options.cache_imports()?,
         evaluate,
@@ -227,26 +227,23 @@ async fn check_forbidden(
     image: &str,
     emitted: &Emitted,
 ) -> Result<(), Failure> {
-    let cache_imports = options.cache_imports()?;
+    let Some(lists) = &emitted.lists else {
+        return Ok(());
+    };
+    let solve = Solve {
+        cache_imports: options.cache_imports()?,
+        ..Solve::definition(emitted.graph.definition(lists.folder))
+    };
+    let result = client.solve(solve).await?;
     let mut reads = JoinSet::new();
-    for (index, output) in emitted.lists.iter().enumerate() {
-        let definition = emitted.graph.definition(*output);
-        let solve = Solve {
-            cache_imports: cache_imports.clone(),
-            ..Solve::definition(definition)
-        };
-        let client = client.clone();
-        reads.spawn(async move { (index, read_list(&client, solve).await) });
+    for index in 0..lists.count {
+        let (client, folder) = (client.clone(), result.single()?.cloned());
+        reads.spawn(async move { (index, read_list(&client, folder, index).await) });
     }
-    let mut lists = BTreeMap::new();
-    while let Some(read) = reads.join_next().await {
-        let (index, list) = read.map_err(|error| Diagnostic::error(error.to_string()))?;
-        // The first step that fails ends the build; the others need not be waited for.
-        lists.insert(index, list?);
-    }
+    let lists: BTreeMap<_, _> = reads.join_all().await.into_iter().collect();
     let mut tree = forbid::Tree::default();
     for list in lists.into_values() {
-        tree.lay(&list)
+        tree.lay(&list?)
             .map_err(|error| Diagnostic::error(error.to_string()))?;
     }
     let errors = forbid::check(image, &tree, &plan.images[image].forbid);
@@ -257,10 +254,9 @@ async fn check_forbidden(
     }
 }
 
-async fn read_list(client: &Client, solve: Solve) -> Result<String, Failure> {
-    let result = client.solve(solve).await?;
-    let bytes = match result.single()? {
-        Some(reference) => client.read_file(reference, "/files").await?,
+async fn read_list(client: &Client, folder: Option<Reference>, index: usize) -> Result<String, Failure> {
+    let bytes = match folder {
+        Some(folder) => client.read_file(&folder, &format!("/{index}")).await?,
         None => None,
     };
     let bytes = bytes.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;

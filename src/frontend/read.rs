@@ -12,7 +12,7 @@ use crate::lock::{Lock, Project};
 use crate::plan;
 use crate::platform::Platform;
 use crate::proto::pb;
-use crate::spec::Spec;
+use crate::spec::{DEFAULT_LOCK, Spec};
 
 /// The spec's name when the client gives none, as `buildctl` does.
 const DEFAULT_FILENAME: &str = "wheelbase.toml";
@@ -22,6 +22,8 @@ pub(super) struct Definition {
     pub(super) spec: Spec,
     /// The ignore file of the spec's own, which replaces the context's.
     own_ignore: Option<Arc<SourceFile>>,
+    /// What is read if the lock has its usual name, as nearly all have: asked for before the spec has said so.
+    usual: Result<Folder, Failure>,
     /// How the spec was obtained, for source maps.
     origin: pb::Definition,
     warnings: Vec<Diagnostic>,
@@ -68,14 +70,14 @@ pub(super) async fn definition(client: &Client, options: &Options) -> Result<Def
     }
     let filename = options.filename().unwrap_or(DEFAULT_FILENAME);
     let own_ignore = format!("{filename}.dockerignore");
-    let folder = Folder::open(
-        client,
-        options,
-        options.build_file_local().unwrap_or("dockerfile"),
-        &[filename, &own_ignore],
-        &format!("[internal] load build definition from {filename}"),
-    )
-    .await?;
+    let paths = [filename, &own_ignore];
+    let name = format!("[internal] load build definition from {filename}");
+    let local = options.build_file_local().unwrap_or("dockerfile");
+    let (folder, usual) = tokio::join!(
+        Folder::open(client, options, local, &paths, &name),
+        beside_lock(client, options, DEFAULT_LOCK),
+    );
+    let folder = folder?;
     let (source, own_ignore) =
         tokio::try_join!(folder.text(client, filename), folder.text(client, &own_ignore))?;
     let Some(source) = source else {
@@ -85,6 +87,7 @@ pub(super) async fn definition(client: &Client, options: &Options) -> Result<Def
     Ok(Definition {
         spec,
         own_ignore,
+        usual,
         origin: folder.definition,
         warnings,
         vertex: folder.vertex,
@@ -100,13 +103,17 @@ pub(super) async fn context(
     let Definition {
         spec,
         own_ignore,
+        usual,
         origin,
         mut warnings,
         vertex,
     } = definition;
     let path = spec.python.lock.get_ref();
-    let name = format!("[internal] load {path}");
-    let folder = Folder::open(client, options, "context", &[path, ".dockerignore"], &name).await?;
+    let folder = if path == DEFAULT_LOCK {
+        usual?
+    } else {
+        beside_lock(client, options, path).await?
+    };
     let (source, ignore_file) =
         tokio::try_join!(folder.text(client, path), folder.text(client, ".dockerignore"))?;
     let ignore = own_ignore
@@ -134,6 +141,12 @@ pub(super) async fn context(
         warnings,
         vertex,
     })
+}
+
+/// The lock and the ignore file.
+async fn beside_lock(client: &Client, options: &Options, lock: &str) -> Result<Folder, Failure> {
+    let name = format!("[internal] load {lock}");
+    Folder::open(client, options, "context", &[lock, ".dockerignore"], &name).await
 }
 
 async fn projects(
