@@ -15,6 +15,7 @@ use crate::plan::{self, Plan, Request, forbid};
 use crate::platform::Platform;
 use crate::spec::Spec;
 
+mod contexts;
 mod failure;
 mod ignore;
 mod read;
@@ -38,7 +39,7 @@ pub async fn serve(client: &Client, options: &Options) -> Result<Returned, gatew
 
 async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
     if let Some(request) = options.request_id() {
-        return subrequest::answer(request);
+        return subrequest::answer(client, options, request).await;
     }
     if let Some(cap) = options
         .frontend_caps()
@@ -47,13 +48,11 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     {
         return Err(gateway::unsupported_frontend_cap(cap).into());
     }
+    contexts::check(options)?;
     let read = read::read(client, options).await?;
     read.warn(client).await;
     let image = choose(&read.spec, options.target())?;
-    let mut platforms = options.platforms()?;
-    if platforms.is_empty() {
-        platforms.push(default_platform(client));
-    }
+    let platforms = platforms(client, options)?;
 
     let mut images = Vec::new();
     let mut plans = Vec::new();
@@ -80,23 +79,28 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     Ok(result)
 }
 
-/// The platform of the daemon's first worker, as every frontend takes it when none is asked for.
-fn default_platform(client: &Client) -> Platform {
-    let first = client
-        .workers()
-        .first()
-        .and_then(|worker| worker.platforms.first());
-    first.cloned().unwrap_or_else(Platform::linux_amd64)
+/// The platforms to build for. When none is asked for it is that of the daemon's first worker, as every frontend
+/// takes it.
+fn platforms(client: &Client, options: &Options) -> Result<Vec<Platform>, Diagnostic> {
+    let mut platforms = options.platforms()?;
+    if platforms.is_empty() {
+        let first = client
+            .workers()
+            .first()
+            .and_then(|worker| worker.platforms.first());
+        platforms.push(first.cloned().unwrap_or_else(Platform::linux_amd64));
+    }
+    Ok(platforms)
 }
 
-/// One image for one platform, with its compact plan.
-async fn build(
+/// The plan of one image for one platform, with what registries say of the images that it stands on.
+async fn planned(
     client: &Client,
     options: &Options,
     read: &Read,
     image: &str,
     platform: &Platform,
-) -> Result<(PlatformImage, Vec<u8>), Failure> {
+) -> Result<Plan, Failure> {
     let images = BTreeSet::from([image.to_owned()]);
     let unresolved = BTreeMap::new();
     let mut request = Request {
@@ -110,8 +114,18 @@ async fn build(
     let references = plan::references(&plan::plan(&request)?);
     let resolved = resolve::images(client, options, &references, platform).await?;
     request.resolved = &resolved;
-    let plan = plan::plan(&request)?;
+    Ok(plan::plan(&request)?)
+}
 
+/// One image for one platform, with its compact plan.
+async fn build(
+    client: &Client,
+    options: &Options,
+    read: &Read,
+    image: &str,
+    platform: &Platform,
+) -> Result<(PlatformImage, Vec<u8>), Failure> {
+    let plan = planned(client, options, read, image, platform).await?;
     let surroundings = surroundings(client, options, read)?;
     failure::check_patterns(&plan, &surroundings)?;
     let mut emitted = emit(&plan, image, &surroundings);
