@@ -3,7 +3,7 @@
 //! BuildKit starts this program in the frontend image and talks to it over standard input and output. Everything
 //! that goes wrong is an answer to the user, with the line of the spec where there is one; nothing is printed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -11,17 +11,18 @@ use tokio::task::JoinSet;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
 use crate::llb::{Emitted, NoCache, Surroundings, emit};
-use crate::plan::{self, Plan, Request, forbid};
-use crate::platform::Platform;
-use crate::spec::Spec;
+use crate::plan::{self, Plan, forbid};
 
+mod contexts;
 mod failure;
 mod ignore;
+mod prepare;
 mod read;
 mod resolve;
 mod subrequest;
 
 use failure::Failure;
+use prepare::Prepared;
 use read::Read;
 use resolve::Questions;
 
@@ -39,7 +40,7 @@ pub async fn serve(client: &Client, options: &Options) -> Result<Returned, gatew
 
 async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
     if let Some(request) = options.request_id() {
-        return subrequest::answer(request);
+        return subrequest::answer(client, options, request).await;
     }
     if let Some(cap) = options
         .frontend_caps()
@@ -48,24 +49,13 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     {
         return Err(gateway::unsupported_frontend_cap(cap).into());
     }
-    let definition = read::definition(client, options).await?;
-    let image = choose(&definition.spec, options.target())?;
-    let mut platforms = options.platforms()?;
-    if platforms.is_empty() {
-        platforms.push(default_platform(client));
-    }
-    // The registry is asked while the lock is read. What it says counts only once the plan stands.
-    let foreseen = plan::foreseen(&definition.spec, &definition.spec.images[&image]);
-    let mut questions = Vec::new();
-    for platform in platforms {
-        let mut asked = Questions::new(client, options, platform)?;
-        for reference in &foreseen {
-            asked.ask(reference);
-        }
-        questions.push(asked);
-    }
-    let read = read::context(client, options, definition).await?;
-    read.warn(client).await;
+    contexts::check(options)?;
+    let platforms = prepare::platforms(client, options)?;
+    let Prepared {
+        read,
+        image,
+        questions,
+    } = prepare::prepare(client, options, platforms).await?;
 
     let mut images = Vec::new();
     let mut plans = Vec::new();
@@ -93,15 +83,6 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     Ok(result)
 }
 
-/// The platform of the daemon's first worker, as every frontend takes it when none is asked for.
-fn default_platform(client: &Client) -> Platform {
-    let first = client
-        .workers()
-        .first()
-        .and_then(|worker| worker.platforms.first());
-    first.cloned().unwrap_or_else(Platform::linux_amd64)
-}
-
 /// One image for one platform, with its compact plan.
 async fn build(
     client: &Client,
@@ -111,21 +92,7 @@ async fn build(
     questions: Questions,
 ) -> Result<(PlatformImage, Vec<u8>), Failure> {
     let platform = questions.platform.clone();
-    let images = BTreeSet::from([image.to_owned()]);
-    let unresolved = BTreeMap::new();
-    let mut request = Request {
-        spec: &read.spec,
-        lock: read.lock.as_ref(),
-        projects: &read.projects,
-        platform: platform.clone(),
-        resolved: &unresolved,
-        images: &images,
-    };
-    let references = plan::references(&plan::plan(&request)?);
-    let resolved = questions.answers(&references).await?;
-    request.resolved = &resolved;
-    let plan = plan::plan(&request)?;
-
+    let plan = prepare::planned(read, image, questions).await?;
     let surroundings = surroundings(client, options, read)?;
     failure::check_patterns(&plan, &surroundings)?;
     let mut emitted = emit(&plan, image, &surroundings);
@@ -168,34 +135,6 @@ async fn solve_image(
         ..Solve::definition(emitted.graph.definition(emitted.image))
     };
     Ok(client.solve(solve).await?.single()?.cloned())
-}
-
-/// The image to build: the target, the spec's default, or the only one there is.
-fn choose(spec: &Spec, target: Option<&str>) -> Result<String, Diagnostic> {
-    let names: Vec<&str> = spec.images.keys().map(String::as_str).collect();
-    let wanted = match (target, &spec.default, names.as_slice()) {
-        (Some(target), _, _) => target,
-        (None, Some(default), _) => default.get_ref(),
-        (None, None, [only]) => only,
-        (None, None, []) => return Err(Diagnostic::error(format!("{} has no images", spec.file.name))),
-        (None, None, _) => {
-            return Err(
-                Diagnostic::error(format!("{} has {} images", spec.file.name, names.len())).help(format!(
-                    "name one with --target ({}), or write default = \"{}\" at the top of the file",
-                    names.join(", "),
-                    names[0]
-                )),
-            );
-        }
-    };
-    if spec.images.contains_key(wanted) {
-        return Ok(wanted.to_owned());
-    }
-    let help = match crate::diagnostic::nearest(wanted, names.iter().copied()) {
-        Some(near) => format!("did you mean --target {near}?"),
-        None => format!("the images of {} are: {}", spec.file.name, names.join(", ")),
-    };
-    Err(Diagnostic::error(format!("there is no target `{wanted}`")).help(help))
 }
 
 /// What the daemon can do and what the client wants, as far as it shapes the graph.
