@@ -1,0 +1,11 @@
+//! Locks: what is read from them, which layers they become, and what an edit of one costs.
+
+use crate::Claim;
+
+mod bump;
+mod corpus;
+mod digests;
+mod laws;
+
+pub(crate) const CLAIMS: &[fn() -> Vec<Claim>] =
+    &[corpus::claims, laws::claims, bump::claims, digests::claims];
