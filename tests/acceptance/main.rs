@@ -24,6 +24,9 @@ mod install;
 mod lock;
 mod mistakes;
 
+/// Claims that belong together.
+type Group = fn() -> Vec<Claim>;
+
 type Measure = Box<dyn Fn(&Lab) -> anyhow::Result<String>>;
 
 /// One claim.
@@ -44,7 +47,7 @@ impl Claim {
 }
 
 /// Claims by area. A file of this folder is a group of claims; an area with files of its own has them in a folder.
-const AREAS: [(&str, &[fn() -> Vec<Claim>]); 2] = [
+const AREAS: [(&str, &[Group]); 2] = [
     (
         "main",
         &[

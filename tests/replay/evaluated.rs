@@ -146,7 +146,7 @@ impl<'a> Evaluated<'a> {
         let sdist = entry
             .files
             .iter()
-            .find(|(file, _)| !file.ends_with(".whl"))
+            .find(|(file, _)| file.strip_suffix(".whl").is_none())
             .map(|(_, hash)| hash);
         let what = wheel.map(|(_, hash)| hash).or(sdist).unwrap_or(&entry.source);
         format!("{name} {version} {what}")
