@@ -49,7 +49,7 @@ engines: ## Starts all engines of the lab
 	tests/lab/lab up 28.5 26.1 20.10
 
 .PHONY: bench
-bench: ## Ratios: plan time against lock size, frontend against the Dockerfile frontend
+bench: ## Ratios: plan time against lock size, locks against uv, frontend against the Dockerfile frontend
 	tests/run bench
 
 .PHONY: bench-torch

@@ -200,6 +200,7 @@ fn the_table_of_the_corpus_is_fresh() {
         without_times(&table),
         "UPDATE_DOCS=1 writes it anew"
     );
+    println!("{} locks in the table", locks.len());
 }
 
 fn source(source: &Source) -> &'static str {

@@ -20,6 +20,8 @@ use serde_json::{Value, json};
 
 #[path = "replay/corpus.rs"]
 mod corpus;
+#[path = "replay/evaluated.rs"]
+mod evaluated;
 #[path = "replay/explained.rs"]
 mod explained;
 #[path = "replay/history.rs"]

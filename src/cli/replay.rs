@@ -15,7 +15,7 @@ use super::{Input, page, print, report, tally};
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::lock::{self, Lock, PackageName, PythonVersion, Root, Roots, Target};
 use crate::plan::{Footprint, Key, Replay as Played, Version, file_key, replay};
-use crate::spec::{DEFAULT_BUCKETS, DEFAULT_MAX_LAYERS, DEFAULT_THRESHOLD, Layers};
+use crate::spec::{DEFAULT_BUCKETS, DEFAULT_MAX_LAYER_SIZE, DEFAULT_MAX_LAYERS, DEFAULT_THRESHOLD, Layers};
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
@@ -199,6 +199,7 @@ impl Replay {
             threshold: DEFAULT_THRESHOLD,
             buckets: DEFAULT_BUCKETS,
             max: DEFAULT_MAX_LAYERS,
+            max_size: DEFAULT_MAX_LAYER_SIZE,
         };
         let mut versions = Versions::new();
         for source in &history.versions {

@@ -1,8 +1,10 @@
 //! Which packages share a layer.
 //!
 //! A big package gets a layer of its own; the rest share a fixed number of buckets, chosen by rendezvous hashing
-//! of the name alone. So a new, changed or removed package moves no other package to another layer, except where
-//! it crosses the size threshold or pushes another one over the cap.
+//! of the name alone. A bucket that holds too many bytes is halved, by further bits of each name's digest, until each
+//! part fits. So a new, changed or removed package moves no other package to another layer, except where it crosses
+//! the size threshold, pushes another one over the largest number of layers, or brings its own bucket over or under
+//! the largest size.
 //!
 //! Some indexes, that of torch among them, give no sizes. There a wheel with compiled code counts as big, because it
 //! may be torch, and one without as small.
@@ -27,7 +29,7 @@ pub(super) trait Weighed {
 /// Packages that share a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group<T> {
-    /// `torch`, or `packages 3/8` for a bucket.
+    /// `torch`, or `packages 3/8` for a bucket, and `packages 3/8a`, `packages 3/8b` for the halves of one.
     pub(super) name: String,
     /// Sorted by name.
     pub(super) packages: Vec<T>,
@@ -69,15 +71,89 @@ pub(super) fn group<T: Weighed>(packages: impl IntoIterator<Item = T>, layers: &
             .or_default()
             .push(package);
     }
-    for (index, mut packages) in shared {
-        packages.sort_by(|left, right| left.name().cmp(right.name()));
+    let room = (layers.max as usize).saturating_sub(groups.len());
+    let mut parts: Vec<Part<T>> = shared
+        .into_iter()
+        .map(|(bucket, packages)| Part::new(bucket, String::new(), packages, layers))
+        .collect();
+    halve(&mut parts, room, layers);
+    for mut part in parts {
+        part.packages.sort_by(|left, right| left.name().cmp(right.name()));
         groups.push(Group {
-            name: format!("packages {}/{buckets}", index + 1),
-            packages,
+            name: format!("packages {}/{buckets}{}", part.bucket + 1, part.path),
+            packages: part.packages,
             bucket: true,
         });
     }
     groups
+}
+
+/// A bucket, or what halving it has left.
+#[derive(Debug)]
+struct Part<T> {
+    bucket: u32,
+    /// A letter for each time that it was halved: `a` or `b`.
+    path: String,
+    packages: Vec<T>,
+    /// Of all its packages.
+    bytes: u64,
+}
+
+impl<T: Weighed> Part<T> {
+    fn new(bucket: u32, path: String, packages: Vec<T>, layers: &Layers) -> Self {
+        let bytes = packages.iter().map(|package| weight(package, layers)).sum();
+        Self {
+            bucket,
+            path,
+            packages,
+            bytes,
+        }
+    }
+
+    fn is_too_large(&self, layers: &Layers) -> bool {
+        self.bytes > layers.max_size && self.packages.len() > 1 && self.path.len() < MOST_HALVINGS
+    }
+}
+
+/// How often a part can be halved: by each bit of a name's digest behind the number that chose its bucket.
+const MOST_HALVINGS: usize = (DIGEST_BYTES - CHOSE_THE_BUCKET) * 8;
+const DIGEST_BYTES: usize = 32;
+const CHOSE_THE_BUCKET: usize = 8;
+
+/// Halves parts that are larger than a layer may be, the largest first, as long as there is room for one more. A part of
+/// one package stays: nothing can be taken from it.
+fn halve<T: Weighed>(parts: &mut Vec<Part<T>>, room: usize, layers: &Layers) {
+    while parts.len() < room {
+        let largest = parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| part.is_too_large(layers))
+            // Parts stand in order, so of equal ones the first is taken.
+            .max_by_key(|(index, part)| (part.bytes, Reverse(*index)));
+        let Some((index, _)) = largest else { return };
+        let part = parts.remove(index);
+        let depth = part.path.len();
+        let (left, right): (Vec<T>, Vec<T>) = part
+            .packages
+            .into_iter()
+            .partition(|package| is_left(package.name(), depth));
+        let halves = [('a', left), ('b', right)]
+            .into_iter()
+            .filter(|(_, packages)| !packages.is_empty())
+            .map(|(letter, packages)| {
+                let path = format!("{}{letter}", part.path);
+                Part::new(part.bucket, path, packages, layers)
+            });
+        parts.splice(index..index, halves);
+    }
+}
+
+/// In which half of a part a name belongs that has been halved `depth` times before: one bit for each time, of what
+/// stands in its digest behind the number that chose its bucket.
+fn is_left(name: &str, depth: usize) -> bool {
+    let digest = Sha256::digest(name.as_bytes());
+    let byte = digest.get(CHOSE_THE_BUCKET + depth / 8).copied().unwrap_or(0);
+    byte >> (depth % 8) & 1 == 0
 }
 
 /// Bytes of a wheel, or what stands for them where the lock has none.
@@ -132,6 +208,7 @@ mod tests {
         threshold: 20_000_000,
         buckets: 8,
         max: 40,
+        max_size: u64::MAX,
     };
 
     fn home(groups: &[Group<Wheel>]) -> BTreeMap<String, String> {
@@ -190,7 +267,104 @@ mod tests {
         assert!((700..1100).contains(&moved.count()));
     }
 
+    /// The bucket of a layer, without the letters of its parts, and those letters.
+    fn parts_of(group: &str) -> Option<(&str, &str)> {
+        let at = group.find('/')?;
+        let letters = group[at..]
+            .find(['a', 'b'])
+            .map_or(group.len(), |letter| at + letter);
+        group.starts_with("packages ").then(|| group.split_at(letters))
+    }
+
+    #[test]
+    fn a_part_is_named_by_its_halves() {
+        let layers = Layers {
+            buckets: 1,
+            max_size: 100,
+            ..LAYERS
+        };
+        let wheels = ["attrs", "click", "idna", "jinja2", "numpy", "six"].map(|name| Wheel(name.into(), 50));
+        let groups = group(wheels.clone(), &layers);
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        assert!(names.len() > 2 && names.is_sorted(), "{names:?}");
+        assert!(
+            names.iter().all(|name| name.starts_with("packages 1/1")),
+            "{names:?}"
+        );
+        assert!(groups.iter().all(|group| group.packages.len() <= 2), "{groups:?}");
+        // One that is too large by itself is a layer, and not an endless search for its halves.
+        let alone = group(
+            wheels,
+            &Layers {
+                max_size: 1,
+                ..layers
+            },
+        );
+        assert_eq!(alone.len(), 6);
+    }
+
+    #[test]
+    fn what_no_bit_tells_apart_stays_together() {
+        let layers = Layers {
+            max_size: 1,
+            ..LAYERS
+        };
+        let twice = [Wheel("torch".into(), 50), Wheel("torch".into(), 60)];
+        assert_eq!(group(twice, &layers).len(), 1);
+    }
+
     proptest! {
+        #[test]
+        fn no_shared_layer_is_too_large(
+            sizes in prop::collection::vec(0u64..20_000_000, 0..120),
+            max_size in 1_000_000u64..60_000_000,
+        ) {
+            let layers = Layers { max: 1000, max_size, ..LAYERS };
+            let wheels = sizes.iter().enumerate().map(|(index, size)| Wheel(format!("p{index}"), *size));
+            for group in group(wheels, &layers) {
+                let bytes: u64 = group.packages.iter().map(|wheel| wheel.1).sum();
+                prop_assert!(bytes <= max_size || group.packages.len() == 1, "{} bytes in {:?}", bytes, group);
+            }
+        }
+
+        #[test]
+        fn a_size_that_no_bucket_reaches_changes_nothing(sizes in prop::collection::vec(0u64..40_000_000, 0..60)) {
+            let wheels: Vec<Wheel> =
+                sizes.iter().enumerate().map(|(index, size)| Wheel(format!("p{index}"), *size)).collect();
+            let layers = Layers { max_size: sizes.iter().sum(), ..LAYERS };
+            prop_assert_eq!(group(wheels.clone(), &layers), group(wheels, &LAYERS));
+        }
+
+        #[test]
+        fn a_new_package_moves_others_at_most_within_its_own_part(
+            names in prop::collection::btree_set("[a-z]{1,8}", 1..60),
+            sizes in prop::collection::vec(0u64..19_000_000, 60),
+            new in "[A-Z]{1,8}",
+            size in 0u64..40_000_000,
+        ) {
+            let layers = Layers { max: 1000, buckets: 3, max_size: 50_000_000, ..LAYERS };
+            let wheels: Vec<Wheel> =
+                names.into_iter().zip(sizes).map(|(name, size)| Wheel(name, size)).collect();
+            let before = home(&group(wheels.clone(), &layers));
+            let mut more = wheels;
+            more.push(Wheel(new.clone(), size));
+            let mut after = home(&group(more, &layers));
+            let place = after.remove(&new).unwrap();
+            for (name, old) in &before {
+                let now = &after[name];
+                if old != now {
+                    // Its part was halved, because the new package is in it.
+                    let (bucket, letters) = parts_of(old).unwrap();
+                    let (new_bucket, new_letters) = parts_of(now).unwrap();
+                    prop_assert_eq!(bucket, new_bucket);
+                    prop_assert!(new_letters.starts_with(letters), "{} to {}", old, now);
+                    let of_new = parts_of(&place).unwrap();
+                    prop_assert_eq!(of_new.0, bucket);
+                    prop_assert!(of_new.1.starts_with(letters), "{} moved for {}", name, place);
+                }
+            }
+        }
+
         #[test]
         fn a_new_package_moves_no_other(
             names in prop::collection::btree_set("[a-z]{1,8}", 1..30),
@@ -217,7 +391,9 @@ mod tests {
         #[test]
         fn never_more_layers_than_allowed(sizes in prop::collection::vec(0u64..90_000_000, 0..80)) {
             let wheels = sizes.iter().enumerate().map(|(index, size)| Wheel(format!("p{index}"), *size));
-            prop_assert!(group(wheels, &LAYERS).len() <= LAYERS.max as usize);
+            prop_assert!(group(wheels.clone(), &LAYERS).len() <= LAYERS.max as usize);
+            let tight = Layers { max_size: 1, ..LAYERS };
+            prop_assert!(group(wheels, &tight).len() <= LAYERS.max as usize);
         }
     }
 }

@@ -333,9 +333,14 @@ impl<'a> Planner<'a> {
 /// An error of the lock, at the word of the spec that it is about, or else at the first root.
 fn subset_error(error: &SubsetError, words: &[(String, Location)]) -> Diagnostic {
     let message = error.message();
+    // A package by its name, or an extra or a group of one: `app[cpu]`, `app:dev`.
+    let is_named = |word: &str| {
+        let written = [format!("`{word}`"), format!("[{word}]`"), format!(":{word}`")];
+        written.iter().any(|written| message.contains(written))
+    };
     let word = words
         .iter()
-        .find(|(word, _)| message.contains(&format!("`{word}`")))
+        .find(|(word, _)| is_named(word))
         .or_else(|| words.first());
     let mut diagnostic = Diagnostic::error(message);
     if let SubsetError::Malformed { location, .. } = error {

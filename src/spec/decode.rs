@@ -28,6 +28,9 @@ pub const DEFAULT_BUCKETS: u32 = 4;
 /// systems.
 pub const DEFAULT_MAX_LAYERS: u32 = 40;
 
+/// `layers.max-size` when the file says nothing, in bytes: about 2 GB on disk, which is pulled and unpacked as one piece.
+pub const DEFAULT_MAX_LAYER_SIZE: u64 = 500_000_000;
+
 /// `compiler-cache.max-size` when the file says nothing.
 pub const DEFAULT_CACHE_SIZE: &str = "10G";
 
@@ -175,10 +178,11 @@ fn compiler_cache(
 }
 
 fn layers(section: &Section<'_>, findings: &mut Findings) -> Layers {
-    let threshold = match section.string("threshold") {
+    let mut bytes = |key| match section.string(key) {
         Some(size) => findings.check(size.span(), names::bytes(size.get_ref())),
-        None => section.integer("threshold"),
+        None => section.integer(key),
     };
+    let (threshold, max_size) = (bytes("threshold"), bytes("max-size"));
     let number = |key, default| {
         section
             .integer(key)
@@ -205,5 +209,6 @@ fn layers(section: &Section<'_>, findings: &mut Findings) -> Layers {
         threshold: threshold.unwrap_or(DEFAULT_THRESHOLD),
         buckets,
         max,
+        max_size: max_size.unwrap_or(DEFAULT_MAX_LAYER_SIZE),
     }
 }

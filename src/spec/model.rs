@@ -241,6 +241,8 @@ pub struct Layers {
     pub buckets: u32,
     /// `max`: the most package layers an image may have.
     pub max: u32,
+    /// `max-size`: the most bytes of wheels in a layer that packages share.
+    pub max_size: u64,
 }
 
 /// `[wheels.NAME]`: a wheel that is compiled in a stage of its own.

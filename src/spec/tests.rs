@@ -77,7 +77,8 @@ fn a_full_file() {
         Layers {
             threshold: 50_000_000,
             buckets: 4,
-            max: 60
+            max: 60,
+            max_size: 1_000_000_000
         }
     );
     assert_eq!(spec.compiler_cache.scope, "rocm-pytorch");
@@ -129,7 +130,8 @@ fn a_small_file_and_its_defaults() {
         Layers {
             threshold: DEFAULT_THRESHOLD,
             buckets: DEFAULT_BUCKETS,
-            max: DEFAULT_MAX_LAYERS
+            max: DEFAULT_MAX_LAYERS,
+            max_size: DEFAULT_MAX_LAYER_SIZE
         }
     );
     let cache = CompilerCache {

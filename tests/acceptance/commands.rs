@@ -1,11 +1,12 @@
 //! The commands of the Makefile, in a clone of its own.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use anyhow::{Result, ensure};
 
 use crate::Claim;
+use crate::cargo::{benches, cargo, end, passed, said};
 use crate::support::engine::Lab;
 
 pub(crate) fn claims() -> Vec<Claim> {
@@ -22,25 +23,6 @@ pub(crate) fn claims() -> Vec<Claim> {
         Claim::new("benchmarks meet their targets", benchmarks),
         Claim::new("`cargo test` succeeds with the lab's engines", all_tests),
     ]
-}
-
-fn cargo(arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .env_remove("WHEELBASE_ACCEPTANCE");
-    command
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
-/// The last lines of what a command wrote, for an error.
-fn end(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(12)..].join("\n")
 }
 
 const ENGINE_TEST: [&str; 6] = [
@@ -115,46 +97,12 @@ fn make_demo(clone: &Path) -> Result<f64> {
 }
 
 fn benchmarks(_: &Lab) -> Result<String> {
-    let output = cargo(&[
-        "bench",
-        "--locked",
-        "--quiet",
-        "--no-fail-fast",
-        "--bench",
-        "plan",
-        "--bench",
-        "noop",
-    ])
-    .output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let [good, short] = ["ok ", "short "].map(|word| {
-        text.lines()
-            .filter_map(|line| line.strip_prefix(word))
-            .map(str::trim)
-            .collect::<Vec<_>>()
-    });
-    ensure!(short.is_empty(), "{}", short.join("; "));
-    ensure!(
-        output.status.success() && !good.is_empty(),
-        "{}",
-        end(&said(&output))
-    );
-    Ok(good.join("; "))
+    benches(&["plan", "noop"])
 }
 
 fn all_tests(_: &Lab) -> Result<String> {
     let output = cargo(&["test", "--locked"]).output()?;
     let text = said(&output);
     ensure!(output.status.success(), "{}", end(&text));
-    let passed: u32 = text
-        .lines()
-        .filter_map(|line| {
-            line.strip_prefix("test result: ok. ")?
-                .split(' ')
-                .next()?
-                .parse::<u32>()
-                .ok()
-        })
-        .sum();
-    Ok(format!("{passed} tests passed"))
+    Ok(format!("{} tests passed", passed(&text)))
 }

@@ -1,8 +1,8 @@
 //! The project's claims, each measured from outside: BuildKit's progress, the registry, exported filesystems.
 //!
-//! `make acceptance AREA=main` runs them and prints one line for each: `ok` or `short`, the claim, and the figure
-//! that was measured. It exits with 1 when one is short. Without `WHEELBASE_ACCEPTANCE` nothing is done, so that
-//! `cargo test` stays quick. `WHEELBASE_CLAIM` narrows the run to claims that contain its text.
+//! `make acceptance AREA=main` runs the claims of one area and prints one line for each: `ok` or `short`, the claim, and
+//! the figure that was measured. It exits with 1 when one is short. Without `WHEELBASE_ACCEPTANCE` nothing is done, so
+//! that `cargo test` stays quick. `WHEELBASE_CLAIM` narrows the run to claims that contain its text.
 
 #![allow(clippy::print_stdout, reason = "the lines are what this program is for")]
 
@@ -15,12 +15,17 @@ use support::engine::Lab;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cargo;
 mod commands;
 mod definition;
 mod edits;
 mod engines;
 mod install;
+mod lock;
 mod mistakes;
+
+/// Claims that belong together.
+type Group = fn() -> Vec<Claim>;
 
 type Measure = Box<dyn Fn(&Lab) -> anyhow::Result<String>>;
 
@@ -41,33 +46,32 @@ impl Claim {
     }
 }
 
-fn claims(area: &str) -> Option<Vec<Claim>> {
-    match area {
-        "main" => Some(
-            [
-                engines::claims(),
-                edits::claims(),
-                mistakes::claims(),
-                definition::claims(),
-                install::claims(),
-                commands::claims(),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-        ),
-        _ => None,
-    }
-}
+/// Claims by area. A file of this folder is a group of claims; an area with files of its own has them in a folder.
+const AREAS: [(&str, &[Group]); 2] = [
+    (
+        "main",
+        &[
+            engines::claims,
+            edits::claims,
+            mistakes::claims,
+            definition::claims,
+            install::claims,
+            commands::claims,
+        ],
+    ),
+    ("lock", lock::CLAIMS),
+];
 
 fn main() -> ExitCode {
     let Ok(area) = std::env::var("WHEELBASE_ACCEPTANCE") else {
         return ExitCode::SUCCESS;
     };
-    let Some(claims) = claims(&area) else {
-        println!("there is no area `{area}`; there is: main");
+    let Some((_, groups)) = AREAS.iter().find(|(name, _)| *name == area) else {
+        let names: Vec<&str> = AREAS.iter().map(|(name, _)| *name).collect();
+        println!("there is no area `{area}`; there are: {}", names.join(", "));
         return ExitCode::FAILURE;
     };
+    let claims: Vec<Claim> = groups.iter().flat_map(|group| group()).collect();
     let Some(lab) = support::engine::lab() else {
         println!("there is no lab: run tests/run acceptance {area}");
         return ExitCode::FAILURE;

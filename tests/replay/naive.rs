@@ -8,19 +8,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
-struct Entry {
-    name: String,
-    version: String,
-    source: String,
-    hashes: BTreeSet<String>,
-    forks: BTreeSet<String>,
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) source: String,
+    pub(crate) hashes: BTreeSet<String>,
+    /// File names and hashes, as far as the lock has both.
+    pub(crate) files: Vec<(String, String)>,
+    pub(crate) forks: BTreeSet<String>,
     /// By extra; `None` for what is always needed.
-    edges: BTreeMap<Option<String>, Vec<String>>,
+    pub(crate) edges: BTreeMap<Option<String>, Vec<String>>,
+}
+
+impl Entry {
+    /// Whether it is a folder of the repository.
+    pub(crate) fn is_project(&self) -> bool {
+        ["editable =", "virtual =", "directory ="]
+            .iter()
+            .any(|kind| self.source.contains(kind))
+    }
 }
 
 /// The lock as blocks of lines.
 pub(crate) struct Naive {
-    entries: Vec<Entry>,
+    pub(crate) requires_python: String,
+    pub(crate) entries: Vec<Entry>,
 }
 
 impl Naive {
@@ -28,6 +40,9 @@ impl Naive {
         let mut entries: Vec<Entry> = Vec::new();
         // Which table of the package the line is in, and which list.
         let (mut table, mut list) = ("", String::new());
+        let requires_python = lock
+            .lines()
+            .find_map(|line| line.strip_prefix("requires-python = "));
         for line in lock.lines() {
             if line == "[[package]]" {
                 entries.push(Entry::default());
@@ -61,15 +76,15 @@ impl Naive {
             };
             match (table, key.as_str()) {
                 ("package", "name") => value.trim_matches('"').clone_into(&mut entry.name),
-                ("package", "version") => value.clone_into(&mut entry.version),
+                ("package", "version") => value.trim_matches('"').clone_into(&mut entry.version),
                 ("package", "source") => value.clone_into(&mut entry.source),
                 ("package", "sdist" | "wheels") => {
-                    entry.hashes.insert(
-                        text(value, "hash")
-                            .or_else(|| text(value, "url"))
-                            .unwrap_or(value)
-                            .to_owned(),
-                    );
+                    let (hash, url) = (text(value, "hash"), text(value, "url"));
+                    entry.hashes.insert(hash.or(url).unwrap_or(value).to_owned());
+                    if let Some((hash, url)) = hash.zip(url) {
+                        let name = url.rsplit('/').next().unwrap_or(url);
+                        entry.files.push((name.replace("%2B", "+"), hash.to_owned()));
+                    }
                 }
                 ("package", "resolution-markers") => {
                     entry.forks.insert(value.to_owned());
@@ -84,7 +99,10 @@ impl Naive {
                 _ => {}
             }
         }
-        Self { entries }
+        Self {
+            requires_python: requires_python.unwrap_or_default().to_owned(),
+            entries,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -101,10 +119,7 @@ impl Naive {
                 continue;
             }
             for entry in self.entries.iter().filter(|entry| entry.name == name) {
-                let is_project = ["editable =", "virtual =", "directory ="]
-                    .iter()
-                    .any(|kind| entry.source.contains(kind));
-                let version = if is_project { "" } else { &entry.version };
+                let version = if entry.is_project() { "" } else { &entry.version };
                 met.insert(format!(
                     "{name} {version} {} {:?} {:?}",
                     entry.source, entry.hashes, entry.forks
@@ -115,17 +130,7 @@ impl Naive {
                         continue;
                     };
                     open.push((target.to_owned(), None));
-                    let extras = edge
-                        .split_once("extra = [")
-                        .and_then(|(_, rest)| rest.split_once(']'))
-                        .map_or("", |(extras, _)| extras);
-                    open.extend(
-                        extras
-                            .split('"')
-                            .skip(1)
-                            .step_by(2)
-                            .map(|extra| (target.to_owned(), Some(extra.to_owned()))),
-                    );
+                    open.extend(extras(edge).map(|extra| (target.to_owned(), Some(extra.to_owned()))));
                 }
             }
         }
@@ -133,8 +138,17 @@ impl Naive {
     }
 }
 
+/// The extras that an edge asks for.
+pub(crate) fn extras(edge: &str) -> impl Iterator<Item = &str> {
+    let list = edge
+        .split_once("extra = [")
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map_or("", |(list, _)| list);
+    list.split('"').skip(1).step_by(2)
+}
+
 /// The text of a key in an inline table.
-fn text<'a>(table: &'a str, key: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(table: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = table.split_once(&format!("{key} = \""))?;
     rest.split('"').next()
 }

@@ -20,6 +20,16 @@ impl AsRef<Path> for Project {
 }
 
 impl Project {
+    /// A folder without files.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub(crate) fn empty() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        Ok(Self { folder })
+    }
+
     /// A copy of `examples/quickstart` that is built with the lab's frontend image.
     ///
     /// # Errors
@@ -220,7 +230,7 @@ impl Drop for Release {
 }
 
 /// Runs a program of this folder.
-fn python(program: &str, arguments: &[&Path]) -> Result<String> {
+pub(crate) fn python(program: &str, arguments: &[&Path]) -> Result<String> {
     let program = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/support")
         .join(program);

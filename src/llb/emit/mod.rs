@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::plan::{Plan, PythonSource, Root, Source, Stage, StageId, Work};
 
 use super::{
-    Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mount, Network, Output,
-    ProgressGroup, ProxyEnv, ResolveMode, Timestamp,
+    Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mkdir, Mount, Network,
+    Output, ProgressGroup, ProxyEnv, ResolveMode, Timestamp,
 };
 
 /// 1980-01-01, the earliest time that a zip file, and so a wheel, can hold: the time of every file of a layer, so
@@ -218,7 +218,8 @@ impl Emitter<'_> {
                 let context = self.context();
                 let file = File::on(on).copy(context_copy(context, &copy.from, &copy.to));
                 let full = self.graph.file(file, metadata);
-                let alone = self.diff(on, full, &stage.name);
+                let changed = self.diff(on, full, &stage.name);
+                let alone = self.settle(changed, &stage.name);
                 // Without diff the copy is made again on the image in progress; see `lay`.
                 Made::Tree(Tree {
                     full,
@@ -302,6 +303,16 @@ impl Emitter<'_> {
         self.graph.diff(Some(lower), upper, metadata)
     }
 
+    /// What a copy has changed, with one time. A folder of the tier that was copied into, such as `/etc`, is part of the
+    /// change, and carries the time of the build: the layer would be another one on every builder.
+    fn settle(&mut self, changed: Output, name: &str) -> Output {
+        if !self.surroundings.merge {
+            return changed;
+        }
+        let metadata = Metadata::named(format!("[{}] settle {name}", self.image)).group(self.assembly());
+        self.graph.file(File::scratch().copy(whole(changed)), metadata)
+    }
+
     fn python(&mut self, source: &PythonSource, metadata: Metadata) -> Made {
         let (from, src) = match source {
             PythonSource::Archive(archive) => {
@@ -320,7 +331,16 @@ impl Emitter<'_> {
         copy.wildcard = matches!(source, PythonSource::Archive(_));
         copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
         copy.follow_symlinks = true;
-        let output = self.graph.file(File::scratch().copy(copy), metadata);
+        // Older daemons (BuildKit 0.13) give `/opt` the time at which `python` was made in it. A folder that is copied
+        // over it settles that.
+        let mut above = Mkdir::new("/opt");
+        above.timestamp = Some(Timestamp::from_seconds(EPOCH));
+        let above = self.graph.file(
+            File::scratch().mkdir(above),
+            Metadata::named("[python] make /opt"),
+        );
+        let copied = File::scratch().copy(copy).copy(whole(above));
+        let output = self.graph.file(copied, metadata);
         Made::Tree(Tree {
             full: output,
             alone: output,
@@ -461,6 +481,14 @@ impl Emitter<'_> {
             mount
         }
     }
+}
+
+/// All of a filesystem, with the time that layers have. Folders that are there take owner, mode and time.
+fn whole(from: Output) -> Copy {
+    let mut copy = Copy::new(from, "/", "/");
+    copy.contents_only = true;
+    copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
+    copy
 }
 
 /// What a tree was made on, if it was made on a filesystem.

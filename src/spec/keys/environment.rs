@@ -311,13 +311,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "layers.threshold",
-        Kind::Any(&[
-            Kind::Integer {
-                least: 0,
-                most: u64::MAX,
-            },
-            Kind::Shaped("^[0-9]+\\s*(B|[kKMGT]i?B)$"),
-        ]),
+        BYTES,
         "\"5MB\"",
         "A package whose wheel has at least this many bytes gets a layer of its own.",
         "threshold = \"50MB\"",
@@ -336,4 +330,21 @@ pub(super) const KEYS: &[Key] = &[
         "The most package layers that an image may have; buckets count.",
         "max = 60",
     ),
+    key(
+        "layers.max-size",
+        BYTES,
+        "\"500MB\"",
+        "The most bytes of wheels in a layer that packages share: a bucket with more is halved, and its halves again, as \
+         long as `max` allows. A package alone may have more.",
+        "max-size = \"1GB\"",
+    ),
 ];
+
+/// A number of bytes, or one with a unit.
+const BYTES: Kind = Kind::Any(&[
+    Kind::Integer {
+        least: 0,
+        most: u64::MAX,
+    },
+    Kind::Shaped("^[0-9]+\\s*(B|[kKMGT]i?B)$"),
+]);
