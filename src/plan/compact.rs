@@ -338,8 +338,9 @@ fn config(config: &Value) -> BTreeMap<String, String> {
 
 fn shortened(input: &Input) -> Input {
     Input {
+        name: input.name.clone(),
         value: shorten(&input.value),
-        ..input.clone()
+        because: input.because.clone(),
     }
 }
 
