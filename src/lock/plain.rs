@@ -372,7 +372,7 @@ impl<'a> Scanner<'a> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::document::{read, read_any};
+    use super::super::document::{read, read_any, read_each};
     use super::*;
 
     /// Both roads give one tree; the keys of a `toml` table come sorted, so the order is evened out.
@@ -429,6 +429,35 @@ mod tests {
         let span = second.get("flag").unwrap().span.clone();
         assert_eq!(&LOCK[span], "true");
         assert_eq!(sorted(plain), sorted(read_any(LOCK).unwrap()));
+    }
+
+    /// Whichever road is taken, and wherever the headers of one table stand.
+    #[test]
+    fn the_sieve_takes_each_table_whole() {
+        for text in [
+            LOCK,
+            &LOCK.replace("true", "1.5"),
+            "[[package]]\na = 1\n[[package.b]]\nc = 1\n[x]\ny = 2\n[package.d]\ne = 3\n[[package]]\na = 4\n[z]\n",
+            "package = [{ a = 1 }, 2, { a = 3 }]\nb = 4\n",
+            "[package]\na = 1\n",
+            "a = 1\n",
+        ] {
+            let take = |taken: &mut Vec<_>, _: &Range<usize>, table| taken.push(sorted(table));
+            let (document, taken) = read_each(text, "package", Vec::new, take).unwrap();
+            let (mut left, mut expected) = (read_any(text).unwrap(), Vec::new());
+            for (_, value) in left.entries.iter_mut().filter(|(key, _)| key == "package") {
+                if let Kind::Array(values) = &mut value.kind {
+                    for value in std::mem::take(values) {
+                        match value.kind {
+                            Kind::Table(table) => expected.push(sorted(table)),
+                            _ => values.push(value),
+                        }
+                    }
+                }
+            }
+            assert_eq!(taken, expected, "{text}");
+            assert_eq!(sorted(document), sorted(left), "{text}");
+        }
     }
 
     #[test]
