@@ -460,8 +460,8 @@ impl Emitter<'_> {
     /// The progress line of operations that only put layers together.
     fn assembly(&self) -> ProgressGroup {
         ProgressGroup {
-            id: format!("wheelbase-assemble-{}", self.image),
-            name: format!("[{}] put layers together", self.image),
+            id: format!("wheelbase-assemble-{}", self.image).into(),
+            name: format!("[{}] put layers together", self.image).into(),
             weak: false,
         }
     }
