@@ -275,16 +275,16 @@ mod tests {
         let amd64 = Platform::linux_amd64();
         let config = |plan: Value| json!({ "config": { "Labels": { LABEL: plan.to_string() } } });
         let good = compact("serve", "2.8.0");
-        let read = carried("app:1", &config(good.to_json()), &amd64).unwrap();
-        assert_eq!(read.to_json(), good.to_json());
-        let mut newer = good.to_json();
+        let read = carried("app:1", &config(good.clone().into_json()), &amd64).unwrap();
+        assert_eq!(read.into_json(), good.clone().into_json());
+        let mut newer = good.clone().into_json();
         newer["version"] = json!(99);
         let refused = [
             (json!({ "config": {} }), amd64.clone()),
             (json!(null), amd64.clone()),
             (config(newer), amd64.clone()),
             (config(json!({ "version": 1 })), amd64),
-            (config(good.to_json()), Platform::linux_arm64()),
+            (config(good.clone().into_json()), Platform::linux_arm64()),
         ];
         let said = refused.map(|(config, platform)| {
             let error = carried("app:1", &config, &platform).unwrap_err();
