@@ -1,7 +1,7 @@
 //! The arena of vertices.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use prost::Message as _;
@@ -115,7 +115,8 @@ fn action_name(action: &pb::FileAction) -> Option<String> {
 pub struct Graph {
     platform: Platform,
     vertices: Vec<Vertex>,
-    by_digest: BTreeMap<Arc<str>, u32>,
+    /// Never walked, only asked: its order differs from run to run.
+    by_digest: HashMap<Arc<str>, u32>,
     pub(crate) origins: Vec<(Arc<SourceFile>, pb::Definition)>,
 }
 
@@ -126,7 +127,7 @@ impl Graph {
         Self {
             platform,
             vertices: Vec::new(),
-            by_digest: BTreeMap::new(),
+            by_digest: HashMap::new(),
             origins: Vec::new(),
         }
     }
@@ -171,7 +172,8 @@ impl Graph {
     fn closure_indices(&self, output: Output) -> Vec<usize> {
         // Depth first over the inputs in their order, as Go's llb does it; a stack of its own because a long
         // chain of layers is deep.
-        let mut seen = BTreeSet::from([output.vertex()]);
+        let mut seen = vec![false; self.vertices.len()];
+        seen[output.vertex()] = true;
         let mut order = Vec::new();
         let mut stack = vec![(output.vertex(), 0)];
         while let Some((vertex, next_input)) = stack.pop() {
@@ -179,7 +181,7 @@ impl Graph {
                 None => order.push(vertex),
                 Some(input) => {
                     stack.push((vertex, next_input + 1));
-                    if seen.insert(input.vertex()) {
+                    if !std::mem::replace(&mut seen[input.vertex()], true) {
                         stack.push((input.vertex(), 0));
                     }
                 }

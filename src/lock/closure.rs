@@ -94,8 +94,8 @@ fn covers(lock: &Lock, environment: &Environment, target: &Target) -> Result<(),
 
 fn finish(lock: &Lock, selection: &Selection<'_>, tags: &Tags) -> Result<Subset, Vec<SubsetError>> {
     let mut errors = Vec::new();
-    let mut paths = selection.reached.paths(lock);
-    let mut packages = Vec::with_capacity(paths.len());
+    let chains = selection.reached.chains(lock);
+    let mut packages = Vec::with_capacity(selection.reached.packages().count());
     for (name, indices) in &lock.by_name {
         let reached = indices.iter().filter(|index| selection.reached.has(**index));
         let reached: Vec<usize> = reached.copied().collect();
@@ -110,7 +110,7 @@ fn finish(lock: &Lock, selection: &Selection<'_>, tags: &Tags) -> Result<Subset,
         let Some(package) = lock.packages.get(index) else {
             continue;
         };
-        let path = paths.remove(&index).unwrap_or_default();
+        let path = chains.names(index);
         if matches!(package.source, Source::Indexes(_)) && package.hashes.is_empty() {
             errors.push(SubsetError::Malformed {
                 what: super::requirement::without_hash(name),

@@ -28,6 +28,7 @@
     clippy::result_large_err,
     reason = "an error ends the plan, so its size costs nothing"
 )]
+mod chain;
 mod closure;
 mod conflict;
 mod document;

@@ -5,8 +5,8 @@
 //! nothing new is turned on. Items are never turned off, so it ends.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::rc::Rc;
 
+use super::chain::{self, Chains};
 use super::conflict::{Active, ConflictItem};
 use super::error::SubsetError;
 use super::expression::Environment;
@@ -26,7 +26,7 @@ pub(super) struct Start<'l> {
 }
 
 /// A package, or one of its extras.
-type Node<'l> = (usize, Option<&'l str>);
+pub(super) type Node<'l> = (usize, Option<&'l str>);
 
 /// What was reached, with the edges that are live in the environment.
 #[derive(Debug, Default)]
@@ -71,78 +71,8 @@ impl<'l> Reached<'l> {
     }
 
     /// A shortest chain of names to each package; of several the lexicographically first.
-    pub(super) fn paths(&self, lock: &'l Lock) -> BTreeMap<usize, Vec<PackageName>> {
-        let mut places = vec![0; lock.packages.len()];
-        for (place, indices) in lock.by_name.values().enumerate() {
-            for index in indices {
-                if let Some(of_package) = places.get_mut(*index) {
-                    *of_package = place;
-                }
-            }
-        }
-        let mut paths = Paths {
-            places,
-            best: BTreeMap::new(),
-            queue: BTreeSet::new(),
-        };
-        for start in &self.starts {
-            let via: Vec<_> = start.via.and_then(|via| paths.place(via)).into_iter().collect();
-            paths.reach(&via, (start.target, None));
-            for extra in &start.extras {
-                paths.reach(&via, (start.target, Some(extra)));
-            }
-        }
-        let mut done = BTreeSet::new();
-        while let Some((_, path, node)) = paths.queue.pop_first() {
-            if !done.insert(node) {
-                continue;
-            }
-            for edge in self.nodes.get(&node).into_iter().flatten() {
-                paths.reach(&path, (edge.target, None));
-                for extra in &edge.extras {
-                    paths.reach(&path, (edge.target, Some(extra)));
-                }
-            }
-        }
-        let names: Vec<&PackageName> = lock.by_name.keys().collect();
-        let spell = |path: &[usize]| {
-            path.iter()
-                .filter_map(|place| names.get(*place).copied().cloned())
-                .collect()
-        };
-        let whole = paths.best.iter().filter(|((_, extra), _)| extra.is_none());
-        whole.map(|((index, _), path)| (*index, spell(path))).collect()
-    }
-}
-
-/// Dijkstra's algorithm over chains of names, ordered by length and then by the names. A name is its place among all
-/// names of the lock, which has the same order and is compared without a look at texts all over the memory.
-struct Paths<'l> {
-    /// Of each package.
-    places: Vec<usize>,
-    best: BTreeMap<Node<'l>, Rc<[usize]>>,
-    queue: BTreeSet<(usize, Rc<[usize]>, Node<'l>)>,
-}
-
-impl<'l> Paths<'l> {
-    fn place(&self, index: usize) -> Option<usize> {
-        self.places.get(index).copied()
-    }
-
-    /// Notes a chain to a node when it is better than the one that is known. From a package to an extra of its own
-    /// the chain gets no longer.
-    fn reach(&mut self, path: &[usize], node: Node<'l>) {
-        let next = self.place(node.0).filter(|place| path.last() != Some(place));
-        let length = path.len() + usize::from(next.is_some());
-        let chain = || path.iter().copied().chain(next);
-        let is_better = self.best.get(&node).is_none_or(|known| {
-            length < known.len() || (length == known.len() && chain().lt(known.iter().copied()))
-        });
-        if is_better {
-            let chain: Rc<[usize]> = chain().collect();
-            self.best.insert(node, Rc::clone(&chain));
-            self.queue.insert((length, chain, node));
-        }
+    pub(super) fn chains(&self, lock: &'l Lock) -> Chains<'l> {
+        chain::chains(lock, &self.starts, &self.nodes)
     }
 }
 

@@ -40,9 +40,10 @@ pub(super) struct Group<T> {
 /// Spreads packages over layers: the heavy ones first (by power of two of their size, then name, so that a
 /// version bump that makes a wheel a little larger reorders nothing), then the buckets.
 pub(super) fn group<T: Weighed>(packages: impl IntoIterator<Item = T>, layers: &Layers) -> Vec<Group<T>> {
-    let (mut heavy, mut light): (Vec<T>, Vec<T>) = packages
-        .into_iter()
-        .partition(|package| weight(package, layers) >= layers.threshold);
+    let mut light: Vec<T> = packages.into_iter().collect();
+    let mut heavy: Vec<T> = light
+        .extract_if(.., |package| weight(package, layers) >= layers.threshold)
+        .collect();
     let order = |package: &T| {
         (
             Reverse(weight(package, layers).checked_ilog2()),

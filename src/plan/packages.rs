@@ -98,6 +98,7 @@ impl<'a> Planner<'a> {
     fn sort(&mut self, subset: Subset, words: &[(String, Location)]) -> Option<Sorted> {
         let mut sorted = Sorted::default();
         let errors = self.errors.len();
+        sorted.packages.reserve(subset.packages.len());
         for mut locked in subset.packages {
             let name = locked.name.as_str().to_owned();
             if self.spec.wheels.contains_key(&name) {

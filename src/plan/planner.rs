@@ -311,8 +311,10 @@ impl<'a> Planner<'a> {
     ) -> Vec<(StageId, bool)> {
         let root = self.venv_root(uv);
         let mut by_source: BTreeMap<Option<Indexes>, Vec<Wanted>> = BTreeMap::new();
+        let most = packages.len();
         for wanted in packages {
-            by_source.entry(wanted.index.clone()).or_default().push(wanted);
+            let of_source = by_source.entry(wanted.index.clone());
+            of_source.or_insert_with(|| Vec::with_capacity(most)).push(wanted);
         }
         let mut stages = Vec::new();
         for (index, packages) in by_source {
