@@ -33,6 +33,7 @@ mod packages;
 mod planner;
 mod replay;
 pub mod steps;
+mod toolkit;
 mod wheel;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
