@@ -17,6 +17,7 @@ use support::unique;
 mod support;
 
 mod caches;
+mod copies;
 mod mistakes;
 mod progress;
 mod quickstart;
