@@ -6,6 +6,8 @@
     reason = "a test that cannot go on has failed"
 )]
 
+#[path = "gateway/calls.rs"]
+mod calls;
 #[path = "support/daemon.rs"]
 mod daemon;
 #[path = "gateway/ending.rs"]

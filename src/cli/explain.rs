@@ -33,6 +33,10 @@ struct Other {
     #[arg(long, value_name = "REV")]
     since: Option<String>,
     /// The plan of a built image, as JSON: a metadata file of `docker buildx build`, or what `docker inspect` prints.
+    ///
+    /// Of an image in a registry `docker buildx imagetools inspect --format '{{json .Image}}' REFERENCE` prints it. A
+    /// builder compares with the image itself: `docker buildx build --call wheelbase.explain --build-context
+    /// previous=docker-image://REFERENCE`.
     #[arg(long, value_name = "FILE")]
     previous: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 //! BuildKit starts this program in the frontend image and talks to it over standard input and output. Everything
 //! that goes wrong is an answer to the user, with the line of the spec where there is one; nothing is printed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -11,18 +11,20 @@ use tokio::task::JoinSet;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
 use crate::llb::{Emitted, NoCache, Surroundings, emit};
-use crate::plan::{self, Plan, Request, forbid};
-use crate::platform::Platform;
-use crate::spec::Spec;
+use crate::plan::{self, Plan, forbid};
 
+mod contexts;
 mod failure;
 mod ignore;
+mod prepare;
 mod read;
 mod resolve;
 mod subrequest;
 
 use failure::Failure;
+use prepare::Prepared;
 use read::Read;
+use resolve::Questions;
 
 /// Answers the build that this process was started for.
 ///
@@ -38,7 +40,7 @@ pub async fn serve(client: &Client, options: &Options) -> Result<Returned, gatew
 
 async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
     if let Some(request) = options.request_id() {
-        return subrequest::answer(request);
+        return subrequest::answer(client, options, request).await;
     }
     if let Some(cap) = options
         .frontend_caps()
@@ -47,18 +49,19 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     {
         return Err(gateway::unsupported_frontend_cap(cap).into());
     }
-    let read = read::read(client, options).await?;
-    read.warn(client).await;
-    let image = choose(&read.spec, options.target())?;
-    let mut platforms = options.platforms()?;
-    if platforms.is_empty() {
-        platforms.push(default_platform(client));
-    }
+    contexts::check(options)?;
+    let platforms = prepare::platforms(client, options)?;
+    let Prepared {
+        read,
+        image,
+        questions,
+    } = prepare::prepare(client, options, platforms).await?;
 
     let mut images = Vec::new();
     let mut plans = Vec::new();
-    for platform in platforms {
-        let (built, compact) = build(client, options, &read, &image, &platform).await?;
+    for questions in questions {
+        let platform = questions.platform.clone();
+        let (built, compact) = build(client, options, &read, &image, questions).await?;
         images.push(built);
         plans.push((platform, compact));
     }
@@ -80,38 +83,16 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     Ok(result)
 }
 
-/// The platform of the daemon's first worker, as every frontend takes it when none is asked for.
-fn default_platform(client: &Client) -> Platform {
-    let first = client
-        .workers()
-        .first()
-        .and_then(|worker| worker.platforms.first());
-    first.cloned().unwrap_or_else(Platform::linux_amd64)
-}
-
 /// One image for one platform, with its compact plan.
 async fn build(
     client: &Client,
     options: &Options,
     read: &Read,
     image: &str,
-    platform: &Platform,
+    questions: Questions,
 ) -> Result<(PlatformImage, Vec<u8>), Failure> {
-    let images = BTreeSet::from([image.to_owned()]);
-    let unresolved = BTreeMap::new();
-    let mut request = Request {
-        spec: &read.spec,
-        lock: read.lock.as_ref(),
-        projects: &read.projects,
-        platform: platform.clone(),
-        resolved: &unresolved,
-        images: &images,
-    };
-    let references = plan::references(&plan::plan(&request)?);
-    let resolved = resolve::images(client, options, &references, platform).await?;
-    request.resolved = &resolved;
-    let plan = plan::plan(&request)?;
-
+    let platform = questions.platform.clone();
+    let plan = prepare::planned(read, image, questions).await?;
     let surroundings = surroundings(client, options, read)?;
     failure::check_patterns(&plan, &surroundings)?;
     let mut emitted = emit(&plan, image, &surroundings);
@@ -132,7 +113,7 @@ async fn build(
         .into_bytes();
     Ok((
         PlatformImage {
-            platform: platform.clone(),
+            platform,
             reference,
             config,
         },
@@ -147,41 +128,13 @@ async fn solve_image(
     options: &Options,
     emitted: &Emitted,
 ) -> Result<Option<Reference>, Failure> {
-    let evaluate = !emitted.lists.is_empty() && client.caps().frontend.supports("gateway.solve.evaluate");
+    let evaluate = emitted.lists.is_some() && client.caps().frontend.supports("gateway.solve.evaluate");
     let solve = Solve {
         cache_imports: options.cache_imports()?,
         evaluate,
         ..Solve::definition(emitted.graph.definition(emitted.image))
     };
     Ok(client.solve(solve).await?.single()?.cloned())
-}
-
-/// The image to build: the target, the spec's default, or the only one there is.
-fn choose(spec: &Spec, target: Option<&str>) -> Result<String, Diagnostic> {
-    let names: Vec<&str> = spec.images.keys().map(String::as_str).collect();
-    let wanted = match (target, &spec.default, names.as_slice()) {
-        (Some(target), _, _) => target,
-        (None, Some(default), _) => default.get_ref(),
-        (None, None, [only]) => only,
-        (None, None, []) => return Err(Diagnostic::error(format!("{} has no images", spec.file.name))),
-        (None, None, _) => {
-            return Err(
-                Diagnostic::error(format!("{} has {} images", spec.file.name, names.len())).help(format!(
-                    "name one with --target ({}), or write default = \"{}\" at the top of the file",
-                    names.join(", "),
-                    names[0]
-                )),
-            );
-        }
-    };
-    if spec.images.contains_key(wanted) {
-        return Ok(wanted.to_owned());
-    }
-    let help = match crate::diagnostic::nearest(wanted, names.iter().copied()) {
-        Some(near) => format!("did you mean --target {near}?"),
-        None => format!("the images of {} are: {}", spec.file.name, names.join(", ")),
-    };
-    Err(Diagnostic::error(format!("there is no target `{wanted}`")).help(help))
 }
 
 /// What the daemon can do and what the client wants, as far as it shapes the graph.
@@ -213,26 +166,23 @@ async fn check_forbidden(
     image: &str,
     emitted: &Emitted,
 ) -> Result<(), Failure> {
-    let cache_imports = options.cache_imports()?;
+    let Some(lists) = &emitted.lists else {
+        return Ok(());
+    };
+    let solve = Solve {
+        cache_imports: options.cache_imports()?,
+        ..Solve::definition(emitted.graph.definition(lists.folder))
+    };
+    let result = client.solve(solve).await?;
     let mut reads = JoinSet::new();
-    for (index, output) in emitted.lists.iter().enumerate() {
-        let definition = emitted.graph.definition(*output);
-        let solve = Solve {
-            cache_imports: cache_imports.clone(),
-            ..Solve::definition(definition)
-        };
-        let client = client.clone();
-        reads.spawn(async move { (index, read_list(&client, solve).await) });
+    for index in 0..lists.count {
+        let (client, folder) = (client.clone(), result.single()?.cloned());
+        reads.spawn(async move { (index, read_list(&client, folder, index).await) });
     }
-    let mut lists = BTreeMap::new();
-    while let Some(read) = reads.join_next().await {
-        let (index, list) = read.map_err(|error| Diagnostic::error(error.to_string()))?;
-        // The first step that fails ends the build; the others need not be waited for.
-        lists.insert(index, list?);
-    }
+    let lists: BTreeMap<_, _> = reads.join_all().await.into_iter().collect();
     let mut tree = forbid::Tree::default();
     for list in lists.into_values() {
-        tree.lay(&list)
+        tree.lay(&list?)
             .map_err(|error| Diagnostic::error(error.to_string()))?;
     }
     let errors = forbid::check(image, &tree, &plan.images[image].forbid);
@@ -243,10 +193,9 @@ async fn check_forbidden(
     }
 }
 
-async fn read_list(client: &Client, solve: Solve) -> Result<String, Failure> {
-    let result = client.solve(solve).await?;
-    let bytes = match result.single()? {
-        Some(reference) => client.read_file(reference, "/files").await?,
+async fn read_list(client: &Client, folder: Option<Reference>, index: usize) -> Result<String, Failure> {
+    let bytes = match folder {
+        Some(folder) => client.read_file(&folder, &format!("/{index}")).await?,
         None => None,
     };
     let bytes = bytes.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;

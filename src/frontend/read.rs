@@ -12,10 +12,24 @@ use crate::lock::{Lock, Project};
 use crate::plan;
 use crate::platform::Platform;
 use crate::proto::pb;
-use crate::spec::Spec;
+use crate::spec::{DEFAULT_LOCK, Spec};
 
 /// The spec's name when the client gives none, as `buildctl` does.
 const DEFAULT_FILENAME: &str = "wheelbase.toml";
+
+/// The spec, which decides what else is read.
+pub(super) struct Definition {
+    pub(super) spec: Spec,
+    /// The ignore file of the spec's own, which replaces the context's.
+    own_ignore: Option<Arc<SourceFile>>,
+    /// What is read if the lock has its usual name, as nearly all have: asked for before the spec has said so.
+    usual: Result<Folder, Failure>,
+    /// How the spec was obtained, for source maps.
+    origin: pb::Definition,
+    warnings: Vec<Diagnostic>,
+    /// The vertex that warnings are attached to.
+    vertex: String,
+}
 
 /// Everything that was read.
 pub(super) struct Read {
@@ -44,8 +58,8 @@ impl Read {
     }
 }
 
-/// Reads it all. The context's ignore file hides nothing here: what decides a build is asked for by name.
-pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Failure> {
+/// Reads the spec.
+pub(super) async fn definition(client: &Client, options: &Options) -> Result<Definition, Failure> {
     if let Some(url) = options.context() {
         return Err(Diagnostic::error("the build context is not a local folder")
             .help(format!(
@@ -56,32 +70,59 @@ pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Fai
     }
     let filename = options.filename().unwrap_or(DEFAULT_FILENAME);
     let own_ignore = format!("{filename}.dockerignore");
-    let build_file = Folder::open(
-        client,
-        options,
-        options.build_file_local().unwrap_or("dockerfile"),
-        &[filename, &own_ignore],
-        &format!("[internal] load build definition from {filename}"),
-    )
-    .await?;
-    let Some(source) = build_file.text(client, filename).await? else {
+    let paths = [filename, &own_ignore];
+    let name = format!("[internal] load build definition from {filename}");
+    let local = options.build_file_local().unwrap_or("dockerfile");
+    let (folder, usual) = tokio::join!(
+        Folder::open(client, options, local, &paths, &name),
+        beside_lock(client, options, DEFAULT_LOCK),
+    );
+    let folder = folder?;
+    let (source, own_ignore) =
+        tokio::try_join!(folder.text(client, filename), folder.text(client, &own_ignore))?;
+    let Some(source) = source else {
         return Err(Diagnostic::error(format!("{filename} does not exist")).into());
     };
-    let (spec, mut warnings) = Spec::parse(&source)?;
+    let (spec, warnings) = Spec::parse(&source)?;
+    Ok(Definition {
+        spec,
+        own_ignore,
+        usual,
+        origin: folder.definition,
+        warnings,
+        vertex: folder.vertex,
+    })
+}
 
-    let lock_path = spec.python.lock.get_ref().clone();
-    let name = format!("[internal] load {lock_path}");
-    let context = Folder::open(client, options, "context", &[&lock_path, ".dockerignore"], &name).await?;
-    let ignore_file = match build_file.text(client, &own_ignore).await? {
-        Some(own) => Some(own),
-        None => context.text(client, ".dockerignore").await?,
+/// Reads the rest. The context's ignore file hides nothing here: what decides a build is asked for by name.
+pub(super) async fn context(
+    client: &Client,
+    options: &Options,
+    definition: Definition,
+) -> Result<Read, Failure> {
+    let Definition {
+        spec,
+        own_ignore,
+        usual,
+        origin,
+        mut warnings,
+        vertex,
+    } = definition;
+    let path = spec.python.lock.get_ref();
+    let folder = if path == DEFAULT_LOCK {
+        usual?
+    } else {
+        beside_lock(client, options, path).await?
     };
-    let ignore = ignore_file
+    let (source, ignore_file) =
+        tokio::try_join!(folder.text(client, path), folder.text(client, ".dockerignore"))?;
+    let ignore = own_ignore
+        .or(ignore_file)
         .map(|file| ignore::patterns(&file.text))
         .unwrap_or_default();
 
     let mut lock = None;
-    if let Some(source) = context.text(client, &lock_path).await? {
+    if let Some(source) = source {
         let (parsed, more) = Lock::parse(&source)?;
         warnings.extend(more);
         warnings.extend(plan::warnings(&spec, &parsed));
@@ -96,10 +137,16 @@ pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Fai
         lock,
         projects,
         ignore,
-        origin: build_file.definition,
+        origin,
         warnings,
-        vertex: build_file.vertex,
+        vertex,
     })
+}
+
+/// The lock and the ignore file.
+async fn beside_lock(client: &Client, options: &Options, lock: &str) -> Result<Folder, Failure> {
+    let name = format!("[internal] load {lock}");
+    Folder::open(client, options, "context", &[lock, ".dockerignore"], &name).await
 }
 
 async fn projects(

@@ -124,6 +124,18 @@ fn split_key(key: &str) -> (&str, Option<&str>) {
         .map_or((key, None), |(name, platform)| (name, Some(platform)))
 }
 
+/// The name under which the context that stands in for an image is given: the short form of its reference, without
+/// the tag `latest`, as `docker buildx` writes it. What is no reference stays as it is.
+pub fn context_name(name: &str) -> String {
+    match name.parse::<Reference>() {
+        Ok(reference) => {
+            let familiar = reference.familiar();
+            familiar.strip_suffix(":latest").unwrap_or(&familiar).to_owned()
+        }
+        Err(_) => name.to_owned(),
+    }
+}
+
 impl Options {
     /// All named contexts, in the order of their keys.
     pub fn named_contexts(&self) -> Result<Vec<NamedContext>, Diagnostic> {
@@ -142,16 +154,9 @@ impl Options {
         contexts.collect()
     }
 
-    /// What stands in for `name` on `platform`. An image is looked up under the short form of its reference,
-    /// without the tag `latest`, as `docker buildx` writes it.
+    /// What stands in for `name` on `platform`.
     pub fn named_context(&self, name: &str, platform: &Platform) -> Result<Option<NamedContext>, Diagnostic> {
-        let name = match name.parse::<Reference>() {
-            Ok(reference) => {
-                let familiar = reference.familiar();
-                familiar.strip_suffix(":latest").unwrap_or(&familiar).to_owned()
-            }
-            Err(_) => name.to_owned(),
-        };
+        let name = context_name(name);
         let contexts = self.named_contexts()?;
         let of = |wanted: Option<&Platform>| {
             contexts

@@ -24,7 +24,7 @@ mod values;
 
 pub use caps::{CapSet, Caps, MissingCap};
 pub use client::{CacheImport, Client, Returned, Solve, Warning};
-pub use context::{ContextSource, NamedContext};
+pub use context::{ContextSource, NamedContext, context_name};
 pub use details::{
     diagnostics_status, frontend_cap_detail, source_detail, subrequest_detail, unsupported_frontend_cap,
     unsupported_request, vertex_detail,

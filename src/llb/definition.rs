@@ -24,8 +24,10 @@ impl Graph {
             .iter()
             .map(|vertex| (vertex.digest().to_owned(), wire_metadata(vertex)))
             .collect();
-        let caps = shared_caps(&vertices)
-            .into_keys()
+        let caps = vertices
+            .iter()
+            .flat_map(|vertex| metadata_caps(vertex))
+            .chain(SHARED)
             .map(|cap| (cap.id().to_owned(), true))
             .collect();
         metadata.insert(
@@ -50,37 +52,32 @@ impl Graph {
     /// names of the vertices that need it. Those that every graph needs come without names.
     pub fn caps(&self, output: Output) -> BTreeMap<String, Vec<String>> {
         let vertices = self.closure(output);
-        let mut caps: BTreeMap<String, Vec<String>> = shared_caps(&vertices)
-            .into_iter()
-            .map(|(cap, names)| (cap.id().to_owned(), names))
-            .collect();
-        for vertex in vertices {
-            for cap in vertex.caps() {
-                caps.entry(cap.clone()).or_default().push(vertex.name());
+        let mut caps = BTreeMap::from(SHARED.map(|cap| (cap.id().to_owned(), Vec::new())));
+        for vertex in &vertices {
+            let of_metadata = metadata_caps(vertex).map(|cap| -> &str { cap.id() });
+            for cap in vertex.caps().chain(of_metadata) {
+                caps.entry(cap.to_owned()).or_default().push(vertex.name());
             }
         }
         caps
     }
 }
 
-/// What the terminal operation asks for, on behalf of the whole graph.
-fn shared_caps(vertices: &[&Vertex]) -> BTreeMap<Cap, Vec<String>> {
-    let mut caps = BTreeMap::from([(Cap::Constraints, Vec::new()), (Cap::Platform, Vec::new())]);
-    for vertex in vertices {
-        let metadata = vertex.metadata();
-        let uses = [
-            (Cap::MetaIgnoreCache, metadata.ignore_cache),
-            (
-                Cap::MetaDescription,
-                metadata.name.is_some() || !metadata.description.is_empty(),
-            ),
-            (Cap::MetaExportCache, metadata.export_cache.is_some()),
-        ];
-        for (cap, _) in uses.into_iter().filter(|(_, used)| *used) {
-            caps.entry(cap).or_default().push(vertex.name());
-        }
-    }
-    caps
+/// What every graph needs. The terminal operation asks for it on behalf of all.
+const SHARED: [Cap; 2] = [Cap::Constraints, Cap::Platform];
+
+/// What is said about a vertex needs these, for which the terminal operation asks too.
+fn metadata_caps(vertex: &Vertex) -> impl Iterator<Item = Cap> {
+    let metadata = vertex.metadata();
+    let uses = [
+        (Cap::MetaIgnoreCache, metadata.ignore_cache),
+        (
+            Cap::MetaDescription,
+            metadata.name.is_some() || !metadata.description.is_empty(),
+        ),
+        (Cap::MetaExportCache, metadata.export_cache.is_some()),
+    ];
+    uses.into_iter().filter(|(_, used)| *used).map(|(cap, _)| cap)
 }
 
 fn wire_metadata(vertex: &Vertex) -> pb::OpMetadata {
@@ -89,10 +86,10 @@ fn wire_metadata(vertex: &Vertex) -> pb::OpMetadata {
         ignore_cache: metadata.ignore_cache,
         description: metadata.wire_description(),
         export_cache: metadata.export_cache.map(|value| pb::ExportCache { value }),
-        caps: vertex.caps().iter().map(|cap| (cap.clone(), true)).collect(),
+        caps: vertex.caps().map(|cap| (cap.to_owned(), true)).collect(),
         progress_group: metadata.group.as_ref().map(|group| pb::ProgressGroup {
-            id: group.id.clone(),
-            name: group.name.clone(),
+            id: group.id.to_string(),
+            name: group.name.to_string(),
             weak: group.weak,
         }),
     }

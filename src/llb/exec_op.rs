@@ -16,10 +16,10 @@ const ROOT: &str = "/";
 
 impl Graph {
     /// Adds a process.
-    pub fn exec(&mut self, exec: Exec, metadata: Metadata) -> Executed {
+    pub fn exec(&mut self, mut exec: Exec, metadata: Metadata) -> Executed {
         let mut caps = BTreeSet::from([Cap::ExecBase]);
         let cwd = clean(ROOT, &exec.cwd);
-        let mut mounts = all_mounts(&exec, &cwd);
+        let mut mounts = all_mounts(&mut exec, &cwd);
         // A parent must be mounted before what lies in it; the root comes first by its name.
         mounts.sort_by(|left, right| {
             let by_dest = if left.rank() == 0 {
@@ -33,7 +33,7 @@ impl Graph {
         let mut wiring = Wiring::default();
         let wired: Vec<pb::Mount> = mounts.iter().map(|mount| wiring.mount(mount)).collect();
         caps.append(&mut wiring.caps);
-        let meta = meta(&exec, cwd, &mounts, &mut caps);
+        let meta = meta(&mut exec, cwd, &mounts, &mut caps);
         let secretenv = secret_env(&exec, &mut caps);
         let network = match exec.network {
             Network::Sandbox => pb::NetMode::Unset,
@@ -75,8 +75,8 @@ impl Graph {
     }
 }
 
-/// Root, `/dev/shm` and mounts, with absolute destinations.
-fn all_mounts(exec: &Exec, cwd: &str) -> Vec<Mount> {
+/// Takes the mounts of a process: root, `/dev/shm` and others, with absolute destinations.
+fn all_mounts(exec: &mut Exec, cwd: &str) -> Vec<Mount> {
     let read_only = exec.root_read_only && exec.root.is_some();
     let root = Bind {
         source: exec.root,
@@ -92,7 +92,7 @@ fn all_mounts(exec: &Exec, cwd: &str) -> Vec<Mount> {
         dest: "/dev/shm".into(),
         kind: MountKind::Tmpfs { size: Some(size) },
     });
-    let given = exec.mounts.iter().cloned().map(|mut mount| {
+    let given = std::mem::take(&mut exec.mounts).into_iter().map(|mut mount| {
         mount.dest = clean(cwd, &mount.dest);
         mount
     });
@@ -103,8 +103,8 @@ fn all_mounts(exec: &Exec, cwd: &str) -> Vec<Mount> {
         .collect()
 }
 
-fn meta(exec: &Exec, cwd: String, mounts: &[Mount], caps: &mut BTreeSet<Cap>) -> pb::Meta {
-    let mut env = exec.env.clone();
+fn meta(exec: &mut Exec, cwd: String, mounts: &[Mount], caps: &mut BTreeSet<Cap>) -> pb::Meta {
+    let mut env = std::mem::take(&mut exec.env);
     let agent = mounts
         .iter()
         .find(|mount| matches!(mount.kind, MountKind::Ssh(_)));
@@ -121,7 +121,7 @@ fn meta(exec: &Exec, cwd: String, mounts: &[Mount], caps: &mut BTreeSet<Cap>) ->
     ];
     caps.extend(uses.into_iter().filter(|(_, used)| *used).map(|(cap, _)| cap));
     pb::Meta {
-        args: exec.args.clone(),
+        args: std::mem::take(&mut exec.args),
         env: env
             .into_iter()
             .map(|(name, value)| format!("{name}={value}"))

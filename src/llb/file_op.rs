@@ -219,7 +219,7 @@ mod tests {
         let (mut graph, base, _) = graph();
         assert_eq!(graph.file(File::on(base), Metadata::default()), base);
         let empty = graph.file(File::scratch(), Metadata::default());
-        let [only] = actions(&graph, empty) else {
+        let [only] = &actions(&graph, empty)[..] else {
             panic!("one action")
         };
         let expected = pb::FileActionMkDir {

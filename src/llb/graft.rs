@@ -4,6 +4,7 @@
 //! part of our graph with the bytes it came in, so that its digests, and all caches below them, stay what they
 //! were.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,13 +30,13 @@ impl Graph {
             .collect();
         for bytes in operations {
             let op = decode(bytes)?;
-            let digest = digest_of(bytes);
+            let digest: Arc<str> = digest_of(bytes).into();
             let inputs = self.grafted_inputs(&op)?;
-            let given = definition.metadata.get(&digest).cloned().unwrap_or_default();
+            let given = definition.metadata.get(&*digest).cloned().unwrap_or_default();
             let locations = definition
                 .source
                 .iter()
-                .filter_map(|source| source.locations.get(&digest));
+                .filter_map(|source| source.locations.get(&*digest));
             let foreign_places = locations
                 .flat_map(|locations| &locations.locations)
                 .filter_map(|location| {
@@ -43,10 +44,9 @@ impl Graph {
                     Some((Arc::clone(info), location.ranges.clone()))
                 })
                 .collect();
-            let caps = given.caps.keys().cloned().collect();
+            let caps = given.caps.keys().cloned().map(Cow::Owned).collect();
             let metadata = grafted_metadata(given);
             self.insert(Vertex {
-                op,
                 bytes: bytes.clone(),
                 digest,
                 inputs,
@@ -84,8 +84,8 @@ fn grafted_metadata(given: pb::OpMetadata) -> Metadata {
     Metadata {
         name: description.remove(NAME_KEY),
         group: given.progress_group.map(|group| ProgressGroup {
-            id: group.id,
-            name: group.name,
+            id: group.id.into(),
+            name: group.name.into(),
             weak: group.weak,
         }),
         ignore_cache: given.ignore_cache,

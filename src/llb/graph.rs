@@ -1,7 +1,7 @@
 //! The arena of vertices.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use prost::Message as _;
@@ -32,23 +32,25 @@ impl Output {
 }
 
 /// One operation with all that is known about it.
+///
+/// The operation is kept as the bytes that are digested and sent, and in no other form: a lock makes thousands.
 #[derive(Debug, Clone)]
 pub struct Vertex {
-    pub(crate) op: pb::Op,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) digest: String,
+    pub(crate) digest: Arc<str>,
     pub(crate) inputs: Vec<Output>,
-    pub(crate) caps: BTreeSet<String>,
+    pub(crate) caps: BTreeSet<Cow<'static, str>>,
     pub(crate) metadata: Metadata,
     /// Places that came with a grafted definition, which names its own files.
     pub(crate) foreign_places: Vec<(Arc<pb::SourceInfo>, Vec<pb::Range>)>,
 }
 
 impl Vertex {
-    /// The operation as it goes over the wire. Fields that this crate does not know are missing here, though
-    /// not in [`Vertex::bytes`], when the vertex was grafted.
-    pub fn op(&self) -> &pb::Op {
-        &self.op
+    /// The operation, decoded from [`Vertex::bytes`]. Fields that this crate does not know are missing here when the
+    /// vertex was grafted.
+    pub fn op(&self) -> pb::Op {
+        // Bytes that are no operation are refused by `Graph::graft`.
+        pb::Op::decode(self.bytes.as_slice()).unwrap_or_default()
     }
 
     /// The encoded operation.
@@ -67,8 +69,8 @@ impl Vertex {
     }
 
     /// Ids of the capabilities that the operation itself needs.
-    pub fn caps(&self) -> &BTreeSet<String> {
-        &self.caps
+    pub fn caps(&self) -> impl Iterator<Item = &str> {
+        self.caps.iter().map(AsRef::as_ref)
     }
 
     /// What is said about it.
@@ -81,19 +83,16 @@ impl Vertex {
         if let Some(name) = &self.metadata.name {
             return name.clone();
         }
-        match &self.op.op {
-            Some(pb::op::Op::Source(source)) => source.identifier.clone(),
-            Some(pb::op::Op::Exec(exec)) => exec
-                .meta
-                .as_ref()
-                .map_or_else(String::new, |meta| meta.args.join(" ")),
+        match self.op().op {
+            Some(pb::op::Op::Source(source)) => source.identifier,
+            Some(pb::op::Op::Exec(exec)) => exec.meta.map_or_else(String::new, |meta| meta.args.join(" ")),
             Some(pb::op::Op::File(file)) => {
                 let actions: Vec<String> = file.actions.iter().filter_map(action_name).collect();
                 actions.join(", ")
             }
             Some(pb::op::Op::Merge(_)) => "merge".to_owned(),
             Some(pb::op::Op::Diff(_)) => "diff".to_owned(),
-            None => self.digest.clone(),
+            None => self.digest.to_string(),
         }
     }
 }
@@ -116,7 +115,7 @@ fn action_name(action: &pb::FileAction) -> Option<String> {
 pub struct Graph {
     platform: Platform,
     vertices: Vec<Vertex>,
-    by_digest: BTreeMap<String, u32>,
+    by_digest: BTreeMap<Arc<str>, u32>,
     pub(crate) origins: Vec<(Arc<SourceFile>, pb::Definition)>,
 }
 
@@ -213,12 +212,11 @@ impl Graph {
             constraints: Some(pb::WorkerConstraints::default()),
             op: Some(op),
         };
-        let bytes = encode(op.clone());
-        let digest = digest_of(&bytes);
-        let caps = caps.into_iter().map(|cap| cap.id().to_owned()).collect();
+        let bytes = encode(op);
+        let digest = digest_of(&bytes).into();
+        let caps = caps.into_iter().map(|cap| cap.id().into()).collect();
         let foreign_places = Vec::new();
         self.insert(Vertex {
-            op,
             bytes,
             digest,
             inputs,
@@ -245,7 +243,7 @@ impl Graph {
         }
         // More vertices than a u32 counts do not fit into the memory of any daemon.
         let index = u32::try_from(self.vertices.len()).unwrap_or(u32::MAX);
-        self.by_digest.insert(vertex.digest.clone(), index);
+        self.by_digest.insert(Arc::clone(&vertex.digest), index);
         self.vertices.push(vertex);
         Output {
             vertex: index,
@@ -270,10 +268,10 @@ pub(crate) fn wire_platform(platform: &Platform) -> pb::Platform {
 
 /// `sha256:` and hexadecimal digits.
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
-    let mut text = String::from("sha256:");
+    let mut text = String::with_capacity("sha256:".len() + 64);
+    text.push_str("sha256:");
     for byte in Sha256::digest(bytes) {
-        // Writing into a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
+        text.extend([byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])));
     }
     text
 }
@@ -286,7 +284,9 @@ fn encode(mut op: pb::Op) -> Vec<u8> {
         op: op.op.take(),
         ..pb::Op::default()
     };
-    let mut bytes = op.encode_to_vec();
+    let mut bytes = Vec::with_capacity(op.encoded_len() + kind.encoded_len());
+    // A vector takes all that is written to it.
+    op.encode(&mut bytes).ok();
     kind.encode(&mut bytes).ok();
     bytes
 }

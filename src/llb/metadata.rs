@@ -1,5 +1,6 @@
 //! What is said about a vertex without being part of it: none of this enters a digest or a cache key.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Location;
@@ -11,9 +12,9 @@ pub const NAME_KEY: &str = "llb.customname";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProgressGroup {
     /// What makes two vertices members of the same group.
-    pub id: String,
+    pub id: Cow<'static, str>,
     /// The line's text.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// Whether this vertex shows only once another member, which is not weak, has started.
     pub weak: bool,
 }

@@ -1,6 +1,6 @@
 //! Mounts on the wire, and the inputs and outputs that they make.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::caps::Cap;
 use super::graph::Output;
@@ -15,6 +15,8 @@ const NONE: i64 = -1;
 pub(crate) struct Wiring {
     /// The inputs of the operation.
     pub(crate) inputs: Vec<Output>,
+    /// Number of each input: a step that installs has thousands.
+    numbers: BTreeMap<Output, i64>,
     /// Destination and number of each output.
     pub(crate) outputs: Vec<(String, u32)>,
     /// What the mounts need.
@@ -26,15 +28,10 @@ impl Wiring {
         let Some(source) = source else {
             return NONE;
         };
-        let index = self
-            .inputs
-            .iter()
-            .position(|known| *known == source)
-            .unwrap_or_else(|| {
-                self.inputs.push(source);
-                self.inputs.len() - 1
-            });
-        i64::try_from(index).unwrap_or(i64::MAX)
+        *self.numbers.entry(source).or_insert_with(|| {
+            self.inputs.push(source);
+            i64::try_from(self.inputs.len() - 1).unwrap_or(i64::MAX)
+        })
     }
 
     /// The wire form of one mount.

@@ -75,6 +75,13 @@ pub struct ParseReferenceError {
     reason: &'static str,
 }
 
+impl ParseReferenceError {
+    /// What is wrong, without the text, which may hold a password when it is a URL.
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+}
+
 impl fmt::Display for ParseReferenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is not an image reference: {}", self.text, self.reason)

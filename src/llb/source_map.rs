@@ -77,7 +77,7 @@ impl<'a> SourceMap<'a> {
             if !places.is_empty() {
                 map.wire
                     .locations
-                    .insert(vertex.digest.clone(), pb::Locations { locations: places });
+                    .insert(vertex.digest.to_string(), pb::Locations { locations: places });
             }
         }
         map.wire

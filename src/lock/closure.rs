@@ -1,7 +1,5 @@
 //! From a walk to the canonical subset: one artifact for each package that was reached.
 
-use std::collections::BTreeMap;
-
 use pep440_rs::Version;
 
 use super::error::SubsetError;
@@ -9,6 +7,7 @@ use super::expression::Environment;
 use super::roots::{Selection, forked, select};
 use super::tags::Tags;
 use super::walk::Walker;
+use super::wheel::WheelName;
 use super::{
     Artifact, File, Lock, Locked, Origin, Package, PackageName, PythonVersion, Roots, Source, Subset, Target,
 };
@@ -95,18 +94,18 @@ fn covers(lock: &Lock, environment: &Environment, target: &Target) -> Result<(),
 
 fn finish(lock: &Lock, selection: &Selection<'_>, tags: &Tags) -> Result<Subset, Vec<SubsetError>> {
     let mut errors = Vec::new();
-    let mut versions: BTreeMap<&PackageName, Vec<usize>> = BTreeMap::new();
-    for index in selection.reached.packages() {
-        if let Some(package) = lock.packages.get(index) {
-            versions.entry(&package.name).or_default().push(index);
-        }
-    }
     let mut paths = selection.reached.paths(lock);
-    let mut packages = Vec::with_capacity(versions.len());
-    for (name, indices) in versions {
-        let &[index] = indices.as_slice() else {
-            errors.push(forked(lock, name, &indices));
-            continue;
+    let mut packages = Vec::with_capacity(paths.len());
+    for (name, indices) in &lock.by_name {
+        let reached = indices.iter().filter(|index| selection.reached.has(**index));
+        let reached: Vec<usize> = reached.copied().collect();
+        let index = match reached.as_slice() {
+            [] => continue,
+            [index] => *index,
+            several => {
+                errors.push(forked(lock, name, several));
+                continue;
+            }
         };
         let Some(package) = lock.packages.get(index) else {
             continue;
@@ -149,11 +148,10 @@ fn finish(lock: &Lock, selection: &Selection<'_>, tags: &Tags) -> Result<Subset,
 
 /// All wheel tags of a package, sorted.
 fn tags_of(package: &Package) -> Vec<String> {
-    let names = package
-        .wheels
-        .iter()
-        .filter_map(|file| super::wheel::WheelName::parse(&file.filename));
-    let mut tags: Vec<String> = names.map(super::wheel::WheelName::tags).collect();
+    let names = package.wheels.iter().map(File::filename);
+    let mut tags: Vec<String> = names
+        .filter_map(|name| WheelName::parse(&name).map(WheelName::tags))
+        .collect();
     tags.sort();
     tags.dedup();
     tags
@@ -169,7 +167,7 @@ fn artifact(package: &Package, tags: &Tags) -> Result<(Artifact, String), String
         }
         Source::Registry { .. } | Source::Files | Source::Url { .. } | Source::Path { .. } => {
             match tags.choose(&package.wheels) {
-                Ok((file, name)) => Ok((wheel(file, name.is_pure()), identity(file))),
+                Ok((file, pure)) => Ok((wheel(file, pure), identity(file))),
                 Err(misfit) => origin(package).ok_or_else(|| tags.explain(misfit)),
             }
         }
@@ -239,12 +237,12 @@ fn in_folder(subdirectory: Option<&str>) -> String {
 fn identity(file: &File) -> String {
     file.hash
         .clone()
-        .unwrap_or_else(|| format!("file {}", file.filename))
+        .unwrap_or_else(|| format!("file {}", file.filename()))
 }
 
 fn wheel(file: &File, pure: bool) -> Artifact {
     Artifact::Wheel {
-        filename: file.filename.clone(),
+        filename: file.filename().into_owned(),
         url: file.url.clone(),
         path: file.path.clone(),
         sha256: file.sha256().map(str::to_owned),
@@ -255,7 +253,7 @@ fn wheel(file: &File, pure: bool) -> Artifact {
 
 fn sdist(file: &File, subdirectory: Option<String>) -> Artifact {
     Artifact::Sdist {
-        filename: file.filename.clone(),
+        filename: file.filename().into_owned(),
         url: file.url.clone(),
         path: file.path.clone(),
         sha256: file.sha256().map(str::to_owned),

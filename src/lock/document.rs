@@ -1,15 +1,16 @@
 //! A TOML document as a lean tree.
 //!
 //! A lock has tens of thousands of small inline tables, and [`toml::de::DeTable`] pays for a sorted map in each.
-//! Reading is most of the work of planning, so what uv writes takes a short road, several times as fast, and is kept in
-//! vectors. Everything else that TOML allows, and every error, goes through [`toml`] itself, which stays the judge.
+//! Reading is much of the work of planning, so what uv writes takes a short road, several times as fast, is kept in
+//! vectors, and its packages only until they have been looked at. Everything else that TOML allows, and every error,
+//! goes through [`toml`] itself, which stays the judge.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::plain::read_plain;
+use super::plain::{Sieve, read_plain};
 
 /// A value with its bytes in the document.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +60,12 @@ impl<'a> Table<'a> {
             .map(|(_, value)| value)
     }
 
+    /// Drops what stands under other keys than these.
+    pub(super) fn keep(&mut self, keys: &[&str]) {
+        self.entries.retain(|(name, _)| keys.contains(&name.as_ref()));
+        self.entries.shrink_to_fit();
+    }
+
     /// All keys and values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
         self.entries.iter().map(|(name, value)| (name.as_ref(), value))
@@ -70,7 +77,38 @@ pub(super) type Fault = (Range<usize>, String);
 
 /// Reads a document; all its syntax errors at once when it has any.
 pub(super) fn read(text: &str) -> Result<Table<'_>, Vec<Fault>> {
-    read_plain(text).map_or_else(|| read_any(text), Ok)
+    read_plain(text, None).map_or_else(|| read_any(text), Ok)
+}
+
+/// Reads a document that is mostly one array of tables, and hands these over one by one instead of keeping them. What
+/// else stands in the array stays there. Where the short road turns out to be none, all begins anew.
+pub(super) fn read_each<'a, T>(
+    text: &'a str,
+    key: &'static str,
+    begin: impl Fn() -> T,
+    each: impl Fn(&mut T, &Range<usize>, Table<'a>),
+) -> Result<(Table<'a>, T), Vec<Fault>> {
+    let mut taken = begin();
+    let sieve = Sieve {
+        key,
+        each: &mut |span, table| each(&mut taken, span, table),
+    };
+    let mut document = if let Some(document) = read_plain(text, Some(sieve)) {
+        document
+    } else {
+        taken = begin();
+        read_any(text)?
+    };
+    let array = document.entries.iter_mut().find(|(name, _)| name == key);
+    if let Some(Kind::Array(values)) = array.map(|(_, value)| &mut value.kind) {
+        for Value { kind, span } in std::mem::take(values) {
+            match kind {
+                Kind::Table(table) => each(&mut taken, &span, table),
+                kind => values.push(Value { kind, span }),
+            }
+        }
+    }
+    Ok((document, taken))
 }
 
 /// Reads any TOML.

@@ -73,13 +73,11 @@ pub(super) fn parse(file: &Arc<SourceFile>) -> Result<(Lock, Vec<Diagnostic>), V
     }
     let lock = match format {
         Format::Requirements => Some(reader.requirements(file)),
-        Format::UvLock | Format::Pylock => match document::read(&file.text) {
-            Ok(document) if format == Format::Pylock => reader.pylock(file, &document),
-            Ok(document) => reader.uv_lock(file, &document),
+        Format::UvLock => reader.uv_lock(file),
+        Format::Pylock => match document::read(&file.text) {
+            Ok(document) => reader.pylock(file, &document),
             Err(faults) => {
-                for (range, message) in faults {
-                    reader.fault(&range, message);
-                }
+                reader.syntax(faults);
                 None
             }
         },

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use pep440_rs::VersionSpecifiers;
 
 use super::conflict::ConflictItem;
-use super::document::{Kind, Table};
+use super::document::{self, Kind, Table};
 use super::package::MarkerId;
 use super::reader::{Fault, Reader, new_lock};
 use super::source::read_source;
@@ -24,6 +24,53 @@ const VERSION: i64 = 1;
 /// The newest revision of it whose meaning is known here (uv's `REVISION`).
 const REVISION: i64 = 5;
 
+/// The array of tables that is nearly all of a lock.
+const PACKAGE: &str = "package";
+
+/// What of a package is read when all packages are known: edges can point to any other, and the place of a marker is
+/// that of the first text in the order lock, packages, edges.
+const LATER: [&str; 5] = [
+    "resolution-markers",
+    "dependencies",
+    "optional-dependencies",
+    "dependency-groups",
+    "dev-dependencies",
+];
+
+/// The packages of a lock while it is read. Each is taken over at once, so that the table with all its files is gone
+/// before the next one is read.
+struct Found<'a> {
+    reader: Reader,
+    packages: Vec<Package>,
+    /// Of each package what is read [`LATER`].
+    tables: Vec<Table<'a>>,
+    is_broken: bool,
+}
+
+impl<'a> Found<'a> {
+    fn new(secrets: &[Range<usize>]) -> Self {
+        let mut reader = Reader::default();
+        reader.secrets.extend_from_slice(secrets);
+        Self {
+            reader,
+            packages: Vec::new(),
+            tables: Vec::new(),
+            is_broken: false,
+        }
+    }
+
+    fn add(&mut self, span: &Range<usize>, mut table: Table<'a>) {
+        match self.reader.package(span, &table) {
+            Some(package) => {
+                table.keep(&LATER);
+                self.packages.push(package);
+                self.tables.push(table);
+            }
+            None => self.is_broken = true,
+        }
+    }
+}
+
 /// A requirement that belongs to the lock as a whole.
 #[derive(Debug, Clone)]
 pub(super) struct Requirement {
@@ -34,8 +81,19 @@ pub(super) struct Requirement {
 
 impl Reader {
     /// A `uv.lock`; `None` when something is wrong with it.
-    pub(super) fn uv_lock(&mut self, file: &Arc<SourceFile>, document: &Table<'_>) -> Option<Lock> {
+    pub(super) fn uv_lock(&mut self, file: &Arc<SourceFile>) -> Option<Lock> {
+        let begin = || Found::new(&self.secrets);
+        let (document, mut found) = match document::read_each(&file.text, PACKAGE, begin, Found::add) {
+            Ok(read) => read,
+            Err(faults) => {
+                self.syntax(faults);
+                return None;
+            }
+        };
+        let document = &document;
         self.version(document)?;
+        self.faults.append(&mut found.reader.faults);
+        self.secrets = found.reader.secrets;
         let requires_python = self.requires_python(document);
         let supported = self.marker_array(document, "supported-markers");
         let forks = self.marker_array(document, "resolution-markers");
@@ -54,16 +112,16 @@ impl Reader {
         }
         let groups = self.groups_of_manifest(manifest);
 
-        let tables = self.tables(document, "package");
-        let packages: Vec<Package> = tables
-            .iter()
-            .filter_map(|(span, table)| self.package(span, table))
-            .collect();
-        if packages.len() < tables.len() {
+        // What is not a table has been left there.
+        self.tables(document, PACKAGE);
+        for (package, table) in found.packages.iter_mut().zip(&found.tables) {
+            package.forks = self.marker_array(table, "resolution-markers");
+        }
+        if found.is_broken {
             // The edges of broken packages would only repeat what is known to be wrong.
             return None;
         }
-        let mut lock = new_lock(file, packages);
+        let mut lock = new_lock(file, found.packages);
         lock.requires_python = requires_python;
         lock.supported = supported;
         lock.forks = forks;
@@ -71,7 +129,7 @@ impl Reader {
         lock.members = members;
         lock.groups = groups;
         self.duplicates(&lock);
-        for (index, (_, table)) in tables.iter().enumerate() {
+        for (index, table) in found.tables.iter().enumerate() {
             let edges = self.edges(&lock, table);
             if let Some(package) = lock.packages.get_mut(index) {
                 (package.dependencies, package.extras, package.groups) = edges;
@@ -168,7 +226,7 @@ impl Reader {
         groups
     }
 
-    /// A package without its edges, which can point to any other.
+    /// A package without what [`LATER`] says.
     fn package(&mut self, span: &Range<usize>, table: &Table<'_>) -> Option<Package> {
         let name = self.required_name(span, table, "name");
         let name_span = table.get("name").map_or(span, |value| &value.span).clone();
@@ -210,7 +268,6 @@ impl Reader {
         package.version = version;
         package.sdist = sdist;
         package.wheels = wheels;
-        package.forks = self.marker_array(table, "resolution-markers");
         package.declared_extras = declared_extras;
         package.declared_groups = declared_groups;
         Some(package)
@@ -228,7 +285,7 @@ impl Reader {
             }
             None => None,
         };
-        let given_name = self.optional(table, "filename").map(str::to_owned);
+        let name = self.optional(table, "filename").map(str::to_owned);
         let given_path = self.optional(table, "path");
         let given_url = self.url(table, "url");
         let (url, path) = match (given_url.or(given_path), source) {
@@ -237,25 +294,18 @@ impl Reader {
             (None, Source::Path { path }) => (None, Some(path.clone())),
             _ => (given_url.map(str::to_owned), given_path.map(str::to_owned)),
         };
-        let filename = given_name
-            .or_else(|| url.as_deref().map(url::filename))
-            .or_else(|| {
-                path.as_deref()
-                    .map(|path| path.rsplit('/').next().unwrap_or(path).to_owned())
-            });
-        match filename {
-            Some(filename) if !filename.is_empty() => Some(File {
-                filename,
-                url,
-                path,
-                hash,
-                size,
-            }),
-            _ => {
-                self.fault(span, "this file has neither a `url`, a `path` nor a `filename`");
-                None
-            }
+        let file = File {
+            name,
+            url,
+            path,
+            hash,
+            size,
+        };
+        if file.filename().is_empty() {
+            self.fault(span, "this file has neither a `url`, a `path` nor a `filename`");
+            return None;
         }
+        Some(file)
     }
 
     /// Reports packages that stand twice in the lock: an edge could not tell them apart.

@@ -9,8 +9,26 @@ use std::ops::Range;
 
 use super::document::{Kind, Table, Value};
 
-/// Reads a document of plain shapes; `None` for any other, be it right or wrong.
-pub(super) fn read_plain(text: &str) -> Option<Table<'_>> {
+/// Takes the tables of an array of the document, `[[key]]`, out of the tree as soon as each is whole.
+pub(super) struct Sieve<'s, 'a> {
+    pub(super) key: &'static str,
+    pub(super) each: &'s mut dyn FnMut(&Range<usize>, Table<'a>),
+}
+
+impl<'a> Sieve<'_, 'a> {
+    fn drain(&mut self, root: &mut Nodes<'a>) {
+        let array = root.iter_mut().find(|(key, _)| key == self.key);
+        if let Some((_, Node::Tables(_, tables))) = array {
+            for (span, nodes) in tables.drain(..) {
+                (self.each)(&span, settle(nodes));
+            }
+        }
+    }
+}
+
+/// Reads a document of plain shapes; `None` for any other, be it right or wrong. What has gone through the sieve by
+/// then is void.
+pub(super) fn read_plain<'a>(text: &'a str, mut sieve: Option<Sieve<'_, 'a>>) -> Option<Table<'a>> {
     if has_controls(text) {
         return None;
     }
@@ -24,13 +42,21 @@ pub(super) fn read_plain(text: &str) -> Option<Table<'_>> {
             None => break,
             Some(b'[') => {
                 place(&mut root, header.take(), std::mem::take(&mut body))?;
-                header = Some(scanner.header()?);
+                let next = scanner.header()?;
+                if let Some(sieve) = sieve.as_mut().filter(|sieve| next.is_array_of_root(sieve.key)) {
+                    // Another table begins, so no header can add to those before it.
+                    sieve.drain(&mut root);
+                }
+                header = Some(next);
             }
             Some(_) => scanner.entry(&mut body, 0)?,
         }
         scanner.end_of_line()?;
     }
     place(&mut root, header, body)?;
+    if let Some(mut sieve) = sieve {
+        sieve.drain(&mut root);
+    }
     Some(settle(root))
 }
 
@@ -70,6 +96,13 @@ struct Header<'a> {
     name: &'a str,
     span: Range<usize>,
     is_array: bool,
+}
+
+impl Header<'_> {
+    /// Whether it is `[[key]]`.
+    fn is_array_of_root(&self, key: &str) -> bool {
+        self.is_array && self.parents.is_empty() && self.name == key
+    }
 }
 
 /// Puts the body of a header into the tree, at the place that it names; `None` where a rule about tables that are
@@ -275,13 +308,11 @@ impl<'a> Scanner<'a> {
     /// A string of one line that needs no decoding.
     fn string(&mut self, quote: u8) -> Option<&'a str> {
         self.eat(quote)?;
-        let rest = self.rest();
-        let inner = rest.get(..rest.find(char::from(quote))?)?;
-        self.at += inner.len() + 1;
-        let has_escape = quote == b'"' && inner.contains('\\');
+        let inner = self.take(|byte| byte != quote && byte != b'\n' && (byte != b'\\' || quote == b'\''));
+        self.eat(quote)?;
         // An empty string and a quote begin a string of several lines.
         let is_long = inner.is_empty() && self.peek() == Some(quote);
-        (!has_escape && !is_long && !inner.contains('\n')).then_some(inner)
+        (!is_long).then_some(inner)
     }
 
     fn array(&mut self, depth: usize) -> Option<Vec<Value<'a>>> {
@@ -341,7 +372,7 @@ impl<'a> Scanner<'a> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::document::{read, read_any};
+    use super::super::document::{read, read_any, read_each};
     use super::*;
 
     /// Both roads give one tree; the keys of a `toml` table come sorted, so the order is evened out.
@@ -385,7 +416,7 @@ mod tests {
 
     #[test]
     fn plain_documents_take_the_short_road() {
-        let plain = read_plain(LOCK).unwrap();
+        let plain = read_plain(LOCK, None).unwrap();
         let Kind::Array(packages) = &plain.get("package").unwrap().kind else {
             panic!()
         };
@@ -398,6 +429,35 @@ mod tests {
         let span = second.get("flag").unwrap().span.clone();
         assert_eq!(&LOCK[span], "true");
         assert_eq!(sorted(plain), sorted(read_any(LOCK).unwrap()));
+    }
+
+    /// Whichever road is taken, and wherever the headers of one table stand.
+    #[test]
+    fn the_sieve_takes_each_table_whole() {
+        for text in [
+            LOCK,
+            &LOCK.replace("true", "1.5"),
+            "[[package]]\na = 1\n[[package.b]]\nc = 1\n[x]\ny = 2\n[package.d]\ne = 3\n[[package]]\na = 4\n[z]\n",
+            "package = [{ a = 1 }, 2, { a = 3 }]\nb = 4\n",
+            "[package]\na = 1\n",
+            "a = 1\n",
+        ] {
+            let take = |taken: &mut Vec<_>, _: &Range<usize>, table| taken.push(sorted(table));
+            let (document, taken) = read_each(text, "package", Vec::new, take).unwrap();
+            let (mut left, mut expected) = (read_any(text).unwrap(), Vec::new());
+            for (_, value) in left.entries.iter_mut().filter(|(key, _)| key == "package") {
+                if let Kind::Array(values) = &mut value.kind {
+                    for value in std::mem::take(values) {
+                        match value.kind {
+                            Kind::Table(table) => expected.push(sorted(table)),
+                            _ => values.push(value),
+                        }
+                    }
+                }
+            }
+            assert_eq!(taken, expected, "{text}");
+            assert_eq!(sorted(document), sorted(left), "{text}");
+        }
     }
 
     #[test]
@@ -434,7 +494,7 @@ mod tests {
             "a = \"x\ry\"",
             "a = [[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]",
         ] {
-            assert_eq!(read_plain(text), None, "{text}");
+            assert_eq!(read_plain(text, None), None, "{text}");
         }
         assert!(read("a.b = 1\nc = 1.5\n").is_ok());
         let faults = read("a = \nb = \n").unwrap_err();
@@ -444,7 +504,7 @@ mod tests {
     proptest! {
         #[test]
         fn both_roads_agree(text in "(\\[{0,2}[ab](\\.[ab])?\\]{0,2}|[abc](\\.d)? ?= ?(1|-7|'x'|\"y\\\\n?\"|true|1\\.0|\\{ ?a = 1(, b = \\[\\])? ?\\}|\\[1,? ?\\[\\]\\])|#c|)(\n(\\[{0,2}[ab](\\.[ab])?\\]{0,2}|[abc](\\.d)? ?= ?(1|'x'|\\{ ?a = 1 ?\\}))){0,5}") {
-            if let Some(plain) = read_plain(&text) {
+            if let Some(plain) = read_plain(&text, None) {
                 let any = read_any(&text);
                 prop_assert!(any.is_ok(), "{} {:?}", text, any);
                 prop_assert_eq!(sorted(plain), sorted(any.unwrap()));
@@ -456,7 +516,7 @@ mod tests {
             let start = at.index(LOCK.len());
             let mut text = LOCK.to_owned();
             text.replace_range(start..(start + cut).min(LOCK.len()), &junk);
-            if let Some(plain) = read_plain(&text) {
+            if let Some(plain) = read_plain(&text, None) {
                 let any = read_any(&text);
                 prop_assert!(any.is_ok(), "{} {:?}", text, any);
                 prop_assert_eq!(sorted(plain), sorted(any.unwrap()));

@@ -132,7 +132,8 @@ impl Reader {
             None => self.indexed(name?, name_span, table)?,
         };
         package.version = version.or_else(|| {
-            let wheel = WheelName::parse(&package.wheels.first()?.filename)?;
+            let filename = package.wheels.first()?.filename();
+            let wheel = WheelName::parse(&filename)?;
             Version::from_str(wheel.version).ok()?;
             Some(wheel.version.to_owned())
         });
@@ -157,7 +158,7 @@ impl Reader {
         };
         let mut package = Package::new(name, source, span);
         match file {
-            Some(file) if WheelName::parse(&file.filename).is_some() => package.wheels.push(file),
+            Some(file) if WheelName::parse(&file.filename()).is_some() => package.wheels.push(file),
             file => package.sdist = file,
         }
         Some(package)
@@ -288,21 +289,22 @@ impl Reader {
             }
             None => None,
         };
-        let filename = name
-            .or_else(|| url.as_deref().map(url::filename))
-            .or_else(|| path.as_deref().map(url::filename))
-            .filter(|filename| !filename.is_empty());
-        let Some(filename) = filename else {
-            self.fault(span, "this file has neither a `url` nor a `path`");
-            return None;
-        };
-        Some(File {
-            filename,
+        let name = name.or_else(|| match (&url, &path) {
+            (None, Some(path)) => Some(url::filename(path).into_owned()),
+            _ => None,
+        });
+        let file = File {
+            name,
             url,
             path,
             hash,
             size,
-        })
+        };
+        if file.filename().is_empty() {
+            self.fault(span, "this file has neither a `url` nor a `path`");
+            return None;
+        }
+        Some(file)
     }
 
     /// The SHA-256 of a file, or else another hash.

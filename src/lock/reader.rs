@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::document::{Kind, Table, Value};
+use super::document::{self, Kind, Table, Value};
 use super::marker::Marker;
 use super::package::MarkerId;
 use super::url;
@@ -72,6 +72,13 @@ impl Reader {
             message: message.into(),
             help: None,
         });
+    }
+
+    /// What is no TOML.
+    pub(super) fn syntax(&mut self, faults: Vec<document::Fault>) {
+        for (range, message) in faults {
+            self.fault(&range, message);
+        }
     }
 
     pub(super) fn secret(&mut self, range: Range<usize>) {

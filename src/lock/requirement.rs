@@ -230,7 +230,7 @@ impl Reader {
             return None;
         };
         let file = File {
-            filename: url::filename(address),
+            name: None,
             url: Some(address.to_owned()),
             path: None,
             hash: Some(hash),
@@ -241,12 +241,12 @@ impl Reader {
             subdirectory,
         };
         let mut package = Package::new(name, source, span);
-        match super::wheel::WheelName::parse(&file.filename) {
-            Some(wheel) => {
-                package.version = Some(wheel.version.to_owned());
-                package.wheels.push(file);
-            }
-            None => package.sdist = Some(file),
+        let wheel = super::wheel::WheelName::parse(&file.filename()).map(|wheel| wheel.version.to_owned());
+        if wheel.is_some() {
+            package.version = wheel;
+            package.wheels.push(file);
+        } else {
+            package.sdist = Some(file);
         }
         Some(package)
     }

@@ -1,5 +1,6 @@
 //! Where a package comes from, and what of it is installed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -205,8 +206,9 @@ impl Artifact {
 /// A wheel or source distribution as the lock lists it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct File {
-    /// File name, percent-decoded.
-    pub filename: String,
+    /// The name, where neither URL nor path ends in it. A lock has tens of thousands of files, few of which are looked
+    /// at, so what can be made from the other fields is not kept.
+    pub(super) name: Option<String>,
     /// Absolute URL.
     pub url: Option<String>,
     /// Path relative to the lock.
@@ -218,6 +220,18 @@ pub struct File {
 }
 
 impl File {
+    /// File name, percent-decoded. It is not empty.
+    pub fn filename(&self) -> Cow<'_, str> {
+        match (&self.name, &self.url, &self.path) {
+            (Some(name), _, _) => Cow::Borrowed(name),
+            (None, Some(url), _) => url::filename(url),
+            (None, None, path) => {
+                let path = path.as_deref().unwrap_or_default();
+                Cow::Borrowed(path.rsplit('/').next().unwrap_or(path))
+            }
+        }
+    }
+
     /// Lower-case hex of the SHA-256, when that is the hash the lock has.
     pub fn sha256(&self) -> Option<&str> {
         self.hash.as_deref()?.strip_prefix("sha256:")

@@ -4,6 +4,8 @@
 //! newest manylinux that the glibc meets first. Since each part of a tag has a rank by itself, no table of the
 //! several hundred compatible tags is needed.
 
+use std::borrow::Cow;
+
 use super::wheel::WheelName;
 use super::{File, PythonVersion, Target};
 
@@ -105,12 +107,13 @@ impl Tags {
         best.ok_or(misfit)
     }
 
-    /// The best of some wheels with its place, or the nearest misfit. Of equals the first wins, as in uv.
-    pub(super) fn choose<'a>(&self, wheels: &'a [File]) -> Result<(&'a File, WheelName<'a>), Misfit> {
+    /// The best of some wheels and whether it is pure, or the nearest misfit. Of equals the first wins, as in uv.
+    pub(super) fn choose<'a>(&self, wheels: &'a [File]) -> Result<(&'a File, bool), Misfit> {
+        let named: Vec<(&File, Cow<'_, str>)> = wheels.iter().map(|file| (file, file.filename())).collect();
         let mut best = None;
         let mut misfit = Misfit::Name;
-        for file in wheels {
-            let Some(name) = WheelName::parse(&file.filename) else {
+        for (file, name) in &named {
+            let Some(name) = WheelName::parse(name) else {
                 continue;
             };
             match self.rank(name) {
@@ -119,13 +122,13 @@ impl Tags {
                         rank < current || (rank == current && name.build > chosen.build)
                     });
                     if better {
-                        best = Some((rank, file, name));
+                        best = Some((rank, *file, name));
                     }
                 }
                 Err(other) => misfit = misfit.max(other),
             }
         }
-        best.map(|(_, file, name)| (file, name)).ok_or(misfit)
+        best.map(|(_, file, name)| (file, name.is_pure())).ok_or(misfit)
     }
 
     /// In words, what keeps the target from installing wheels with a misfit.
@@ -270,7 +273,7 @@ mod tests {
 
     fn file(filename: &str) -> File {
         File {
-            filename: filename.to_owned(),
+            name: Some(filename.to_owned()),
             url: None,
             path: None,
             hash: None,
@@ -373,7 +376,10 @@ mod tests {
             "a-1-10-py2.py3-none-any.whl",
         ];
         let files: Vec<File> = names.iter().map(|name| file(name)).collect();
-        assert_eq!(tags.choose(&files).unwrap().0.filename, "a-1-10-py3-none-any.whl");
+        assert_eq!(
+            tags.choose(&files).unwrap().0.filename(),
+            "a-1-10-py3-none-any.whl"
+        );
         let files = [
             file("junk"),
             file("a-1-cp312-cp312-manylinux_2_39_x86_64.whl"),

@@ -1,5 +1,6 @@
 //! URLs as a lock writes them: file names, relative ones, and credentials that must not be in them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -81,7 +82,7 @@ pub(super) fn resolve(index: &str, given: &str) -> (Option<String>, Option<Strin
 }
 
 /// The last segment of a URL's path, percent-decoded.
-pub(super) fn filename(url: &str) -> String {
+pub(super) fn filename(url: &str) -> Cow<'_, str> {
     let path = url.split_once('#').map_or(url, |(path, _)| path);
     let path = path
         .split_once('?')
@@ -91,9 +92,9 @@ pub(super) fn filename(url: &str) -> String {
 }
 
 /// Decodes `%2B` and its like; what is no valid escape or UTF-8 stays as it is.
-pub(super) fn decode(text: &str) -> String {
+pub(super) fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -110,14 +111,14 @@ pub(super) fn decode(text: &str) -> String {
             after
         };
     }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The values of a query string, percent-decoded, in order.
 pub(super) fn query(query: &str) -> impl Iterator<Item = (&str, String)> {
     query.split('&').filter_map(|pair| {
         let (key, value) = pair.split_once('=')?;
-        Some((key, decode(&value.replace('+', " "))))
+        Some((key, decode(&value.replace('+', " ")).into_owned()))
     })
 }
 

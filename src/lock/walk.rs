@@ -5,12 +5,13 @@
 //! nothing new is turned on. Items are never turned off, so it ends.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use super::conflict::{Active, ConflictItem};
 use super::error::SubsetError;
 use super::expression::Environment;
 use super::package::MarkerId;
-use super::{Dependency, Lock, Package, PackageName};
+use super::{Dependency, Lock, PackageName};
 use crate::diagnostic::Location;
 
 /// A point from which packages are reached.
@@ -44,6 +45,11 @@ impl<'l> Reached<'l> {
             .map(|(index, _)| *index)
     }
 
+    /// Whether a package was reached.
+    pub(super) fn has(&self, index: usize) -> bool {
+        self.nodes.contains_key(&(index, None))
+    }
+
     /// The extras of a package that are on.
     pub(super) fn extras(&self, index: usize) -> BTreeSet<String> {
         self.of(index)
@@ -66,13 +72,21 @@ impl<'l> Reached<'l> {
 
     /// A shortest chain of names to each package; of several the lexicographically first.
     pub(super) fn paths(&self, lock: &'l Lock) -> BTreeMap<usize, Vec<PackageName>> {
+        let mut places = vec![0; lock.packages.len()];
+        for (place, indices) in lock.by_name.values().enumerate() {
+            for index in indices {
+                if let Some(of_package) = places.get_mut(*index) {
+                    *of_package = place;
+                }
+            }
+        }
         let mut paths = Paths {
-            lock,
+            places,
             best: BTreeMap::new(),
             queue: BTreeSet::new(),
         };
         for start in &self.starts {
-            let via: Vec<_> = start.via.and_then(|via| paths.name(via)).into_iter().collect();
+            let via: Vec<_> = start.via.and_then(|via| paths.place(via)).into_iter().collect();
             paths.reach(&via, (start.target, None));
             for extra in &start.extras {
                 paths.reach(&via, (start.target, Some(extra)));
@@ -90,37 +104,44 @@ impl<'l> Reached<'l> {
                 }
             }
         }
-        let whole = paths.best.into_iter().filter(|((_, extra), _)| extra.is_none());
-        whole
-            .map(|((index, _), path)| (index, path.into_iter().cloned().collect()))
-            .collect()
+        let names: Vec<&PackageName> = lock.by_name.keys().collect();
+        let spell = |path: &[usize]| {
+            path.iter()
+                .filter_map(|place| names.get(*place).copied().cloned())
+                .collect()
+        };
+        let whole = paths.best.iter().filter(|((_, extra), _)| extra.is_none());
+        whole.map(|((index, _), path)| (*index, spell(path))).collect()
     }
 }
 
-/// Dijkstra's algorithm over chains of names, ordered by length and then by the names.
+/// Dijkstra's algorithm over chains of names, ordered by length and then by the names. A name is its place among all
+/// names of the lock, which has the same order and is compared without a look at texts all over the memory.
 struct Paths<'l> {
-    lock: &'l Lock,
-    best: BTreeMap<Node<'l>, Vec<&'l PackageName>>,
-    queue: BTreeSet<(usize, Vec<&'l PackageName>, Node<'l>)>,
+    /// Of each package.
+    places: Vec<usize>,
+    best: BTreeMap<Node<'l>, Rc<[usize]>>,
+    queue: BTreeSet<(usize, Rc<[usize]>, Node<'l>)>,
 }
 
 impl<'l> Paths<'l> {
-    fn name(&self, index: usize) -> Option<&'l PackageName> {
-        self.lock.packages.get(index).map(Package::name)
+    fn place(&self, index: usize) -> Option<usize> {
+        self.places.get(index).copied()
     }
 
     /// Notes a chain to a node when it is better than the one that is known. From a package to an extra of its own
     /// the chain gets no longer.
-    fn reach(&mut self, path: &[&'l PackageName], node: Node<'l>) {
-        let next = self.name(node.0).filter(|name| path.last() != Some(name));
+    fn reach(&mut self, path: &[usize], node: Node<'l>) {
+        let next = self.place(node.0).filter(|place| path.last() != Some(place));
         let length = path.len() + usize::from(next.is_some());
         let chain = || path.iter().copied().chain(next);
         let is_better = self.best.get(&node).is_none_or(|known| {
             length < known.len() || (length == known.len() && chain().lt(known.iter().copied()))
         });
         if is_better {
-            self.best.insert(node, chain().collect());
-            self.queue.insert((length, chain().collect(), node));
+            let chain: Rc<[usize]> = chain().collect();
+            self.best.insert(node, Rc::clone(&chain));
+            self.queue.insert((length, chain, node));
         }
     }
 }

@@ -85,7 +85,7 @@ impl std::error::Error for ReadError {}
 
 /// The compact plan of one image as JSON; `None` when the plan has no such image.
 pub fn compact(plan: &Plan, image: &str) -> Option<Value> {
-    CompactPlan::of(plan, image).map(|compact| compact.to_json())
+    CompactPlan::of(plan, image).map(CompactPlan::into_json)
 }
 
 impl CompactPlan {
@@ -111,16 +111,13 @@ impl CompactPlan {
     }
 
     /// What an image carries.
-    pub fn to_json(&self) -> Value {
+    pub fn into_json(self) -> Value {
         let stages: Vec<Value> = self
             .stages
-            .iter()
+            .into_iter()
             .map(|stage| {
-                let inputs: Vec<Value> = stage
-                    .inputs
-                    .iter()
-                    .map(|input| json!([input.name, input.value]))
-                    .collect();
+                let pair = |input: Input| Value::Array(vec![input.name.into(), input.value.into()]);
+                let inputs: Vec<Value> = stage.inputs.into_iter().map(pair).collect();
                 json!({ "name": stage.name, "key": stage.key, "inputs": inputs })
             })
             .collect();
@@ -338,8 +335,9 @@ fn config(config: &Value) -> BTreeMap<String, String> {
 
 fn shortened(input: &Input) -> Input {
     Input {
+        name: input.name.clone(),
         value: shorten(&input.value),
-        ..input.clone()
+        because: input.because.clone(),
     }
 }
 
@@ -390,13 +388,14 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let plan = example();
-        assert_eq!(CompactPlan::read(&plan.to_json()), Ok(plan));
+        assert_eq!(CompactPlan::read(&plan.clone().into_json()), Ok(plan));
     }
 
     #[test]
     fn a_plan_is_found_wherever_images_and_clients_put_it() {
         let plan = example();
-        let (json, text) = (plan.to_json(), plan.to_json().to_string());
+        let json = plan.clone().into_json();
+        let text = json.to_string();
         for document in [
             json.clone(),
             json!({ "config": { "Labels": { LABEL: text } } }),
@@ -418,7 +417,7 @@ mod tests {
     #[test]
     fn a_greater_format_is_refused_and_damage_has_a_place() {
         let place = |edit: &dyn Fn(&mut Value)| {
-            let mut value = example().to_json();
+            let mut value = example().into_json();
             edit(&mut value);
             CompactPlan::find(&value).unwrap_err().to_string()
         };

@@ -22,6 +22,8 @@ use pair::{Pairs, pair};
 pub struct Explanation {
     /// Name of the image.
     pub image: String,
+    /// What the later plan is for, such as `linux/amd64`.
+    pub platform: String,
     /// How many stages the later plan has.
     pub stages: usize,
     /// The stages that change, dependencies first, then those that are gone.
@@ -203,6 +205,7 @@ impl<'a> Comparison<'a> {
         changes.extend(self.removed());
         Explanation {
             image: self.after.image.clone(),
+            platform: self.after.platform.clone(),
             stages: self.after.stages.len(),
             changes,
             config: if unknown.is_empty() {

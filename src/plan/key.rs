@@ -4,7 +4,7 @@
 //! user's words, so that two plans can be compared: a stage is rebuilt when its key changes, and the input that
 //! changed it has a name.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -80,12 +80,10 @@ pub(super) fn key(kind: &str, inputs: &[Input]) -> Key {
 
 /// Lower-case hex.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits
+        .map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))
+        .collect()
 }
 
 /// SHA-256 of a text, lower-case hex.

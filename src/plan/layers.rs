@@ -109,7 +109,16 @@ impl<T: Weighed> Part<T> {
             bytes,
         }
     }
+
+    fn is_too_large(&self, layers: &Layers) -> bool {
+        self.bytes > layers.max_size && self.packages.len() > 1 && self.path.len() < MOST_HALVINGS
+    }
 }
+
+/// How often a part can be halved: by each bit of a name's digest behind the number that chose its bucket.
+const MOST_HALVINGS: usize = (DIGEST_BYTES - CHOSE_THE_BUCKET) * 8;
+const DIGEST_BYTES: usize = 32;
+const CHOSE_THE_BUCKET: usize = 8;
 
 /// Halves parts that are larger than a layer may be, the largest first, as long as there is room for one more. A part of
 /// one package stays: nothing can be taken from it.
@@ -118,7 +127,7 @@ fn halve<T: Weighed>(parts: &mut Vec<Part<T>>, room: usize, layers: &Layers) {
         let largest = parts
             .iter()
             .enumerate()
-            .filter(|(_, part)| part.bytes > layers.max_size && part.packages.len() > 1)
+            .filter(|(_, part)| part.is_too_large(layers))
             // Parts stand in order, so of equal ones the first is taken.
             .max_by_key(|(index, part)| (part.bytes, Reverse(*index)));
         let Some((index, _)) = largest else { return };
@@ -142,7 +151,6 @@ fn halve<T: Weighed>(parts: &mut Vec<Part<T>>, room: usize, layers: &Layers) {
 /// In which half of a part a name belongs that has been halved `depth` times before: one bit for each time, of what
 /// stands in its digest behind the number that chose its bucket.
 fn is_left(name: &str, depth: usize) -> bool {
-    const CHOSE_THE_BUCKET: usize = 8;
     let digest = Sha256::digest(name.as_bytes());
     let byte = digest.get(CHOSE_THE_BUCKET + depth / 8).copied().unwrap_or(0);
     byte >> (depth % 8) & 1 == 0
@@ -293,6 +301,16 @@ mod tests {
             },
         );
         assert_eq!(alone.len(), 6);
+    }
+
+    #[test]
+    fn what_no_bit_tells_apart_stays_together() {
+        let layers = Layers {
+            max_size: 1,
+            ..LAYERS
+        };
+        let twice = [Wheel("torch".into(), 50), Wheel("torch".into(), 60)];
+        assert_eq!(group(twice, &layers).len(), 1);
     }
 
     proptest! {

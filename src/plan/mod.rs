@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Location};
+use crate::diagnostic::Diagnostic;
 use crate::lock::{Lock, Project as PyProject};
 use crate::platform::Platform;
 use crate::spec::Spec;
@@ -31,6 +31,7 @@ mod layers;
 mod model;
 mod packages;
 mod planner;
+mod references;
 mod replay;
 pub mod steps;
 mod toolkit;
@@ -44,6 +45,7 @@ pub use model::{
     Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
     Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
 };
+pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 
 /// Everything that a plan depends on.
@@ -75,18 +77,6 @@ pub struct Resolved {
 /// Plans the images of a request. All errors are reported, each at its place in the spec.
 pub fn plan(request: &Request<'_>) -> Result<Plan, Vec<Diagnostic>> {
     planner::Planner::new(request).plan()
-}
-
-/// The image references that a plan stands on and that a registry has to be asked about, with the place of each.
-/// Planning comes first, without answers: what the lock or the spec has wrong is said before anything is asked, and
-/// an image that nothing is made from is not asked about.
-pub fn references(plan: &Plan) -> BTreeMap<String, Location> {
-    plan.iter()
-        .filter_map(|(_, stage)| match &stage.work {
-            Work::Image(source) => Some((source.reference.clone(), stage.location.clone()?)),
-            _ => None,
-        })
-        .collect()
 }
 
 /// What builds but is probably not meant of a spec with this lock: a package by name brings nothing else where the

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Download, Package};
-use super::planner::{Planner, Wanted, download};
+use super::planner::{Planner, Wanted};
 use crate::diagnostic::{Diagnostic, Location, nearest};
-use crate::lock::{Artifact, Lock, Locked, PackageName, Root, Roots, Subset, SubsetError};
+use crate::lock::{Artifact, Indexes, Lock, Locked, PackageName, Root, Roots, Subset, SubsetError};
 use crate::spec::{Fetch, Requirement, Spanned};
 
 /// A subset, told apart by what has to be done.
@@ -85,7 +85,7 @@ impl<'a> Planner<'a> {
             None => lock.subset(wanted, &target),
         };
         match subset {
-            Ok(subset) => self.sort(&subset, words),
+            Ok(subset) => self.sort(subset, words),
             Err(errors) => {
                 for error in errors {
                     self.error(subset_error(&error, words));
@@ -95,26 +95,45 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn sort(&mut self, subset: &Subset, words: &[(String, Location)]) -> Option<Sorted> {
+    fn sort(&mut self, subset: Subset, words: &[(String, Location)]) -> Option<Sorted> {
         let mut sorted = Sorted::default();
         let errors = self.errors.len();
-        for locked in &subset.packages {
-            let name = locked.name.as_str();
-            if self.spec.wheels.contains_key(name) {
-                sorted.wheels.insert(name.to_owned());
+        for mut locked in subset.packages {
+            let name = locked.name.as_str().to_owned();
+            if self.spec.wheels.contains_key(&name) {
+                sorted.wheels.insert(name);
                 continue;
             }
-            match &locked.artifact {
-                Artifact::Wheel { .. } | Artifact::Pinned { .. } => match self.wanted(locked) {
+            let artifact = std::mem::replace(&mut locked.artifact, Artifact::Nothing);
+            let locked = &locked;
+            match artifact {
+                Artifact::Wheel {
+                    filename,
+                    url,
+                    sha256,
+                    size,
+                    pure,
+                    ..
+                } => match self.wheel(locked, filename, url, sha256) {
+                    Ok((wheel, index)) => sorted.packages.push(Wanted {
+                        package: Package {
+                            name,
+                            version: locked.version.clone().unwrap_or_default(),
+                            hashes: vec![format!("sha256:{}", wheel.sha256)],
+                            wheel: Some(wheel),
+                            size,
+                        },
+                        because: path(locked),
+                        index,
+                        pure,
+                    }),
+                    Err(error) => self.package_error(locked, words, error),
+                },
+                Artifact::Pinned { hashes } => match self.pinned(locked, hashes) {
                     Ok(wanted) => sorted.packages.push(wanted),
                     Err(error) => self.package_error(locked, words, error),
                 },
-                Artifact::Tree { path, .. } => {
-                    sorted.projects.push(ProjectRef {
-                        name: name.to_owned(),
-                        path: path.clone(),
-                    });
-                }
+                Artifact::Tree { path, .. } => sorted.projects.push(ProjectRef { name, path }),
                 Artifact::Nothing => {}
                 Artifact::Sdist {
                     filename,
@@ -122,11 +141,13 @@ impl<'a> Planner<'a> {
                     sha256: Some(sha256),
                     ..
                 } => {
-                    let mut archive = download(url, sha256);
-                    archive.filename.clone_from(filename);
                     sorted.sdists.push(SdistRef {
-                        name: name.to_owned(),
-                        archive,
+                        name,
+                        archive: Download {
+                            url,
+                            sha256,
+                            filename,
+                        },
                         because: path(locked),
                     });
                 }
@@ -165,64 +186,46 @@ impl<'a> Planner<'a> {
         self.error(error);
     }
 
-    /// How a locked wheel is fetched.
-    fn wanted(&self, locked: &Locked) -> Result<Wanted, Diagnostic> {
-        if let Artifact::Pinned { hashes } = &locked.artifact {
-            return self.pinned(locked, hashes);
-        }
-        let Artifact::Wheel {
-            filename,
-            url,
-            sha256,
-            size,
-            pure,
-            ..
-        } = &locked.artifact
-        else {
-            return Err(Diagnostic::error(format!("`{}` is not a wheel", locked.name)));
-        };
-        let name = locked.name.as_str().to_owned();
+    /// How a locked wheel is fetched: by URL and hash, and from which indexes where not from that URL.
+    fn wheel(
+        &self,
+        locked: &Locked,
+        filename: String,
+        url: Option<String>,
+        sha256: Option<String>,
+    ) -> Result<(Download, Option<Indexes>), Diagnostic> {
         let fetch = self.spec.python.fetch;
         let Some(sha256) = sha256 else {
             return Err(Diagnostic::error(format!("the lock has no SHA-256 for `{filename}`")).help(
                 "lock it from an index that publishes hashes: what is not pinned by a hash is not installed",
             ));
         };
-        let index = match (fetch, url, locked.source.indexes()) {
-            (Fetch::Auto | Fetch::File, Some(_), _) | (Fetch::Index, Some(_), None) => None,
-            (Fetch::Auto | Fetch::Index, _, Some(index)) => Some(index),
-            (Fetch::File, None, _) => {
+        let index = match (fetch, &url) {
+            (Fetch::Auto | Fetch::File, Some(_)) => None,
+            (Fetch::File, None) => {
                 return Err(
                     Diagnostic::error(format!("the lock gives no URL for `{filename}`"))
                         .help("write fetch = \"index\" in [python]: uv then takes it from its index"),
                 );
             }
-            (_, None, None) => {
-                return Err(
-                    Diagnostic::error(format!("`{filename}` is a file beside the lock"))
-                        .help("publish it in an index, or give its source in [wheels]"),
-                );
-            }
+            (Fetch::Auto | Fetch::Index, _) => locked.source.indexes(),
         };
-        let mut wheel = download(url.as_deref().unwrap_or_default(), sha256);
-        wheel.filename.clone_from(filename);
-        let package = Package {
-            name,
-            version: locked.version.clone().unwrap_or_default(),
-            hashes: vec![format!("sha256:{sha256}")],
-            wheel: Some(wheel),
-            size: *size,
+        if url.is_none() && index.is_none() {
+            return Err(
+                Diagnostic::error(format!("`{filename}` is a file beside the lock"))
+                    .help("publish it in an index, or give its source in [wheels]"),
+            );
+        }
+        let wheel = Download {
+            url: url.unwrap_or_default(),
+            sha256,
+            filename,
         };
-        Ok(Wanted {
-            package,
-            because: path(locked),
-            index,
-            pure: *pure,
-        })
+        Ok((wheel, index))
     }
 
     /// How a package is fetched of which the lock knows hashes alone: an index has to be asked for the file.
-    fn pinned(&self, locked: &Locked, hashes: &[String]) -> Result<Wanted, Diagnostic> {
+    fn pinned(&self, locked: &Locked, hashes: Vec<String>) -> Result<Wanted, Diagnostic> {
         let lock = self.spec.python.lock.get_ref();
         if self.spec.python.fetch == Fetch::File {
             return Err(
@@ -235,7 +238,7 @@ impl<'a> Planner<'a> {
             name: locked.name.as_str().to_owned(),
             version: locked.version.clone().unwrap_or_default(),
             wheel: None,
-            hashes: hashes.to_vec(),
+            hashes,
             size: None,
         };
         Ok(Wanted {

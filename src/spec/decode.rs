@@ -15,6 +15,9 @@ use crate::diagnostic::{Diagnostic, SourceFile};
 /// The image that uv is taken from when the file says nothing.
 pub const DEFAULT_UV_IMAGE: &str = "ghcr.io/astral-sh/uv:0.13.9";
 
+/// `python.lock` when the file says nothing.
+pub const DEFAULT_LOCK: &str = "uv.lock";
+
 /// `layers.threshold` when the file says nothing, in bytes.
 pub const DEFAULT_THRESHOLD: u64 = 5_000_000;
 

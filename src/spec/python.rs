@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 
+use super::decode::DEFAULT_LOCK;
 use super::findings::{Findings, Problem};
 use super::model::{Download, Fetch, Os, Provider, Python};
 use super::reference::Reference;
@@ -88,7 +89,7 @@ pub(super) fn decode(
         Some(lock) => findings
             .check(lock.span(), paths::context(lock.get_ref()))
             .map(|path| Spanned::new(lock.span(), path)),
-        None => Some(Spanned::new(section.span.clone(), "uv.lock".to_owned())),
+        None => Some(Spanned::new(section.span.clone(), DEFAULT_LOCK.to_owned())),
     };
     let fetch = match section
         .string("fetch")

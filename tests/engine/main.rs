@@ -17,6 +17,7 @@ use support::unique;
 mod support;
 
 mod caches;
+mod calls;
 mod copies;
 mod mistakes;
 mod progress;

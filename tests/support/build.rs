@@ -35,6 +35,8 @@ pub(crate) struct Built {
     pub(crate) progress: Progress,
     /// What the client wrote beside its progress: the error, with lines of the spec.
     pub(crate) text: String,
+    /// What the client wrote to standard output: the answer to a `--call`.
+    pub(crate) answer: String,
     /// The metadata file; null when the build failed.
     pub(crate) metadata: Value,
     pub(crate) seconds: f64,
@@ -131,6 +133,7 @@ impl<'a> Build<'a> {
             success: output.status.success(),
             progress,
             text,
+            answer: String::from_utf8_lossy(&output.stdout).into_owned(),
             metadata,
             seconds,
         })

@@ -41,7 +41,10 @@ pub(crate) struct Daemon {
     /// The answer to every solve.
     pub(crate) solved: wire::SolveResponse,
     pub(crate) image_config: wire::ResolveImageConfigResponse,
+    /// The answer about every source that `sources` does not name.
     pub(crate) source_meta: wire::ResolveSourceMetaResponse,
+    /// Answers by identifier.
+    pub(crate) sources: BTreeMap<String, wire::ResolveSourceMetaResponse>,
     pub(crate) inputs: wire::InputsResponse,
     /// Files by reference and path.
     pub(crate) files: BTreeMap<(String, String), Vec<u8>>,
@@ -207,8 +210,14 @@ impl LlbBridge for Daemon {
         &self,
         request: Request<wire::ResolveSourceMetaRequest>,
     ) -> Result<Response<wire::ResolveSourceMetaResponse>, Status> {
-        self.note(Call::ResolveSourceMeta(request.into_inner()))?;
-        Ok(Response::new(self.source_meta.clone()))
+        let request = request.into_inner();
+        let named = request
+            .source
+            .as_ref()
+            .and_then(|source| self.sources.get(&source.identifier));
+        let answer = named.unwrap_or(&self.source_meta).clone();
+        self.note(Call::ResolveSourceMeta(request))?;
+        Ok(Response::new(answer))
     }
 
     async fn read_file(

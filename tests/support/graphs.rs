@@ -193,8 +193,8 @@ fn metadata() -> impl Strategy<Value = Metadata> {
             |(name, group, ignore_cache, export_cache, locations, description)| Metadata {
                 name,
                 group: group.map(|id| ProgressGroup {
-                    name: id.clone(),
-                    id,
+                    name: id.clone().into(),
+                    id: id.into(),
                     weak: ignore_cache,
                 }),
                 ignore_cache,

@@ -76,10 +76,17 @@ pub struct Emitted {
     pub graph: Graph,
     /// The finished filesystem.
     pub image: Output,
-    /// Folders with a file list `files` each, which together are the finished filesystem, lowest first; none when
-    /// nothing is forbidden in the image. They are read one by one, so that most have been read when the last step
-    /// ends.
-    pub lists: Vec<Output>,
+    /// What the finished filesystem holds; `None` when nothing is forbidden in the image.
+    pub lists: Option<FileLists>,
+}
+
+/// A folder with the file lists `0`, `1` and so on, which together are the finished filesystem, lowest first.
+#[derive(Debug, Clone, Copy)]
+pub struct FileLists {
+    /// The folder.
+    pub folder: Output,
+    /// How many lists are in it.
+    pub count: usize,
 }
 
 /// Translates one image of a plan.
@@ -99,7 +106,7 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         position: positions(&image_plan.root),
     };
     let output = emitter.lay(&image_plan.root);
-    let lists = image_plan.lists.iter().map(|id| emitter.list_of(*id)).collect();
+    let lists = emitter.lists(&image_plan.lists);
     Emitted {
         graph: emitter.graph,
         image: output,
@@ -409,6 +416,20 @@ impl Emitter<'_> {
         context
     }
 
+    /// All file lists in one folder: a solve for each would have the daemon load the graph as often.
+    fn lists(&mut self, stages: &[StageId]) -> Option<FileLists> {
+        let mut file = File::scratch();
+        for (index, id) in stages.iter().enumerate() {
+            let list = self.list_of(*id);
+            file = file.copy(Copy::new(list, "/files", format!("/{index}")));
+        }
+        let metadata = Metadata::named(format!("[{}] take file lists", self.image)).group(self.assembly());
+        (!stages.is_empty()).then(|| FileLists {
+            folder: self.graph.file(file, metadata),
+            count: stages.len(),
+        })
+    }
+
     /// The folder with a stage's file list.
     fn list_of(&mut self, id: StageId) -> Output {
         match self.make(id) {
@@ -439,8 +460,8 @@ impl Emitter<'_> {
     /// The progress line of operations that only put layers together.
     fn assembly(&self) -> ProgressGroup {
         ProgressGroup {
-            id: format!("wheelbase-assemble-{}", self.image),
-            name: format!("[{}] put layers together", self.image),
+            id: format!("wheelbase-assemble-{}", self.image).into(),
+            name: format!("[{}] put layers together", self.image).into(),
             weak: false,
         }
     }

@@ -1,0 +1,119 @@
+//! Which published images a registry has to be asked about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::planner::python_tier;
+use super::{Plan, Work};
+use crate::diagnostic::Location;
+use crate::spec::{Image, Provider, Spec, Tier, Uv};
+
+/// The image references that a plan stands on, with the place of each. Planning comes first, without answers: what the
+/// lock or the spec has wrong is said before any answer counts, and an image that nothing is made from is not asked
+/// about.
+pub fn references(plan: &Plan) -> BTreeMap<String, Location> {
+    plan.iter()
+        .filter_map(|(_, stage)| match &stage.work {
+            Work::Image(source) => Some((source.reference.clone(), stage.location.clone()?)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The references that every plan of an image stands on, whatever the lock says: a registry can be asked about them
+/// while the lock is still being read.
+pub fn foreseen(spec: &Spec, image: &Image) -> BTreeSet<String> {
+    let mut tiers = BTreeSet::from([python_tier(spec), *image.tier.get_ref()]);
+    if !image.wheels.is_empty() {
+        tiers.insert(Tier::Devel);
+    }
+    let tiers = tiers.iter().filter_map(|tier| spec.gpu.tiers.get(tier));
+    let python = match &spec.python.provider {
+        Provider::Image { reference, .. } => Some(reference),
+        Provider::System | Provider::Archive { .. } => None,
+    };
+    let uv = match &spec.uv {
+        Uv::Image { reference } => Some(reference),
+        Uv::Wheel(_) => None,
+    };
+    tiers
+        .chain(python)
+        .chain(uv)
+        .map(|reference| reference.get_ref().clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use crate::diagnostic::SourceFile;
+    use crate::lock::Lock;
+    use crate::plan::{Request, plan};
+    use crate::platform::Platform;
+
+    const LOCK: &str = r#"version = 1
+revision = 3
+requires-python = ">=3.11"
+
+[[package]]
+name = "idna"
+version = "3.10"
+source = { registry = "https://index.example/simple" }
+wheels = [
+    { url = "https://files.index.example/idna-3.10-py3-none-any.whl", hash = "sha256:00", size = 70442 },
+]
+"#;
+
+    const TABLES: &str = r#"
+[python]
+version = "3.11"
+provider = { image = "registry.example/python:3.11" }
+[uv]
+image = "registry.example/uv:1"
+[gpu]
+archs = ["9.0"]
+tiers.base = "registry.example/base:1"
+tiers.runtime = "registry.example/runtime:1"
+tiers.devel = "registry.example/devel:1"
+[wheels.kernel]
+source = { path = "kernel" }
+[images.small]
+tier = "runtime"
+packages = ["idna"]
+[images.compiled]
+tier = "runtime"
+packages = ["idna"]
+wheels = ["kernel"]
+"#;
+
+    #[test]
+    fn what_is_foreseen_is_in_every_plan() {
+        let file = SourceFile::new("wheelbase.toml", format!("name = \"app\"\n{TABLES}"));
+        let (spec, _) = Spec::parse(&file).unwrap();
+        let (lock, _) = Lock::parse(&SourceFile::new("uv.lock", LOCK)).unwrap();
+        for (name, tiers) in [
+            ("small", vec!["base", "runtime"]),
+            ("compiled", vec!["base", "devel", "runtime"]),
+        ] {
+            let images = BTreeSet::from([name.to_owned()]);
+            let planned = plan(&Request {
+                spec: &spec,
+                lock: Some(&lock),
+                projects: &BTreeMap::new(),
+                platform: Platform::linux_amd64(),
+                resolved: &BTreeMap::new(),
+                images: &images,
+            })
+            .unwrap();
+            let known = foreseen(&spec, &spec.images[name]);
+            let used: BTreeSet<String> = references(&planned).into_keys().collect();
+            assert_eq!(known, used);
+            let expected = tiers
+                .iter()
+                .map(|tier| format!("registry.example/{tier}:1"))
+                .chain(["python:3.11", "uv:1"].map(|image| format!("registry.example/{image}")));
+            assert_eq!(known, expected.collect());
+        }
+    }
+}
