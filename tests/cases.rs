@@ -190,6 +190,30 @@ fn a_kernel_whose_needs_the_lock_does_not_have_is_named() {
     );
 }
 
+/// torch's extension builder refuses such a pair, after both have been pulled and installed.
+#[test]
+fn a_kernel_is_not_compiled_for_another_cuda_than_its_torch() {
+    let with = |version: &str, cuda: &str| {
+        let packages = member("app", "app", &["torch"]) + &package("torch", version, PURE, "");
+        let folder = Folder::new(&spec(KERNEL).replace("12.8.1", cuda), &lock(&packages));
+        folder.project("app", "app").project("kernel", "kernel");
+        folder
+    };
+    let said = with("2.8.0+cu128", "13.0.2").refused(&["check"]);
+    assert!(
+        said.contains("`torch` 2.8.0+cu128 is built for CUDA 12"),
+        "{said}"
+    );
+    assert!(
+        said.contains("needs = [\"torch\"]") && said.contains("cuda = \"13.0.2\""),
+        "{said}"
+    );
+    // Another minor version works, and a torch that names none may be anything.
+    for version in ["2.8.0+cu126", "2.8.0+cpu", "2.8.0"] {
+        with(version, "12.8.1").succeed(&["check"]);
+    }
+}
+
 /// Images got git, ssh and known hosts because of one package that another member needs.
 #[test]
 fn a_commit_over_ssh_is_fetched_for_the_image_that_needs_it_alone() {

@@ -34,6 +34,7 @@ mod planner;
 mod references;
 mod replay;
 pub mod steps;
+mod toolkit;
 mod wheel;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};

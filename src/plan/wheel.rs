@@ -6,7 +6,7 @@ use super::key::{Input, sha256};
 use super::model::{Compile, Project, Source, StageId, Work};
 use super::packages::{self, Built, ProjectRef, SdistRef};
 use super::planner::{Planner, SystemRequest, download};
-use super::steps;
+use super::{steps, toolkit};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Artifact, Lock, PackageName, Roots};
 use crate::spec::{Requirement, Spanned, Tier, Wheel, WheelSource};
@@ -95,6 +95,14 @@ impl Planner<'_> {
         let words = self.words(&wheel.needs, &[]);
         let roots = packages::roots(&locked, [], []);
         let mut sorted = self.sorted(&roots, Some(context), &words)?;
+        let asked = words
+            .iter()
+            .find(|(word, _)| word == "torch")
+            .map_or(&location, |(_, place)| place);
+        if let Some(error) = toolkit::mismatch(self.spec, &sorted.packages, asked) {
+            self.error(error);
+            return None;
+        }
         sorted.wheels.extend(
             wheel
                 .needs

@@ -18,6 +18,7 @@ mod support;
 
 mod caches;
 mod calls;
+mod copies;
 mod mistakes;
 mod progress;
 mod quickstart;
