@@ -26,6 +26,10 @@ mod generated;
 
 use generated::{PROJECT, SPEC, lock};
 
+/// The binary's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// Names the size to a process that measures.
 const CHILD: &str = "WHEELBASE_BENCH_PACKAGES";
@@ -54,7 +58,8 @@ fn work(lock: String) -> (usize, [f64; 3]) {
     .expect("it can be planned");
     let planned = started.elapsed().as_secs_f64();
     let emitted = emit(&plan, "app", &Surroundings::default());
-    let bytes = emitted.graph.definition(emitted.image).encode_to_vec().len();
+    let definition = emitted.graph.definition(emitted.image);
+    let bytes = definition.encode_to_vec().len();
     let made = started.elapsed().as_secs_f64();
     (bytes, [read, planned - read, made - planned])
 }

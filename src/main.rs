@@ -4,7 +4,13 @@ use std::convert::Infallible;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
 use wheelbase::gateway::{Client, Options};
+
+/// A plan is hundreds of thousands of small texts. The system's allocator works them over again and again, and the
+/// larger the lock the more of the time: see `benches/plan.rs`.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let options = Options::from_process_env();

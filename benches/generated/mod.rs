@@ -1,5 +1,5 @@
-//! A lock of any size, in the shape of real ones: a quarter of the packages has a wheel for each of twelve platforms,
-//! some edges have markers.
+//! A lock of any size, in the shape of real ones: packages stand in the order of their names, a quarter of them has a
+//! wheel for each of twelve platforms, some edges have markers.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,9 @@ pub(crate) fn lock(count: usize) -> String {
         "version = 1\nrevision = 3\nrequires-python = \">=3.11\"\n\n[[package]]\nname = \"app\"\nversion = \"1.0.0\"\n\
          source = { editable = \".\" }\ndependencies = [{ name = \"p0\" }]\n",
     );
-    for index in 0..count {
+    let mut by_name: Vec<usize> = (0..count).collect();
+    by_name.sort_by_key(|index| format!("p{index}"));
+    for index in by_name {
         let hash = |file: usize| format!("{:064x}", index * 100 + file);
         let size = if index % 40 == 0 {
             60_000_000
