@@ -20,8 +20,11 @@ impl Graph {
         }
         .encode_to_vec();
 
-        let mut metadata: BTreeMap<String, pb::OpMetadata> = vertices
-            .iter()
+        // Sorting what is large to begin with would be most of the work.
+        let mut by_digest = vertices.clone();
+        by_digest.sort_unstable_by(|one, other| one.digest().cmp(other.digest()));
+        let mut metadata: BTreeMap<String, pb::OpMetadata> = by_digest
+            .into_iter()
             .map(|vertex| (vertex.digest().to_owned(), wire_metadata(vertex)))
             .collect();
         let caps = vertices

@@ -4,10 +4,10 @@
 //! Chains are found length by length. Those of one length are in order when they are sorted by the place of what comes
 //! before, and then by their last name; so a chain is two numbers, and no two are ever compared name by name.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-use super::walk::{Node, Start};
-use super::{Dependency, Lock, PackageName};
+use super::walk::{Node, Nodes, Start};
+use super::{Lock, PackageName};
 
 /// A chain for each package that was reached.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ enum Point<'l> {
 struct Finder<'l, 'w> {
     lock: &'l Lock,
     starts: &'w [Start<'l>],
-    nodes: &'w BTreeMap<Node<'l>, Vec<&'l Dependency>>,
+    nodes: &'w Nodes<'l>,
     /// The place of each package's name among all names, which stand in order.
     places: Vec<usize>,
     /// Never walked, only asked.
@@ -68,11 +68,7 @@ struct Finder<'l, 'w> {
 }
 
 /// Finds the chains to all nodes.
-pub(super) fn chains<'l>(
-    lock: &'l Lock,
-    starts: &[Start<'l>],
-    nodes: &BTreeMap<Node<'l>, Vec<&'l Dependency>>,
-) -> Chains<'l> {
+pub(super) fn chains<'l>(lock: &'l Lock, starts: &[Start<'l>], nodes: &Nodes<'l>) -> Chains<'l> {
     let mut places = vec![0; lock.packages.len()];
     for (place, indices) in lock.by_name.values().enumerate() {
         for index in indices {
@@ -165,7 +161,7 @@ impl<'l> Finder<'l, '_> {
                         *end = Some(chain);
                     }
                     let nodes = self.nodes;
-                    for edge in nodes.get(&node).into_iter().flatten() {
+                    for edge in nodes.edges(node).into_iter().flatten() {
                         reach(self, (edge.target, None));
                         for extra in &edge.extras {
                             reach(self, (edge.target, Some(extra)));

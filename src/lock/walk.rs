@@ -29,45 +29,101 @@ pub(super) struct Start<'l> {
 pub(super) type Node<'l> = (usize, Option<&'l str>);
 
 /// What was reached, with the edges that are live in the environment.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reached<'l> {
-    nodes: BTreeMap<Node<'l>, Vec<&'l Dependency>>,
+    nodes: Nodes<'l>,
     /// The starts that hold in the environment.
     starts: Vec<Start<'l>>,
 }
 
+/// Nodes with their live edges. Nearly all are packages themselves, so those are found by their index.
+#[derive(Debug)]
+pub(super) struct Nodes<'l> {
+    packages: Vec<Option<Vec<&'l Dependency>>>,
+    extras: BTreeMap<(usize, &'l str), Vec<&'l Dependency>>,
+}
+
+impl<'l> Nodes<'l> {
+    pub(super) fn edges(&self, node: Node<'l>) -> Option<&Vec<&'l Dependency>> {
+        match node {
+            (index, None) => self.packages.get(index)?.as_ref(),
+            (index, Some(extra)) => self.extras.get(&(index, extra)),
+        }
+    }
+
+    fn add_edge(&mut self, node: Node<'l>, edge: &'l Dependency) {
+        let edges = match node {
+            (index, None) => self.packages.get_mut(index).and_then(Option::as_mut),
+            (index, Some(extra)) => self.extras.get_mut(&(index, extra)),
+        };
+        if let Some(edges) = edges {
+            edges.push(edge);
+        }
+    }
+
+    /// Notes a node; whether it is new.
+    fn add(&mut self, node: Node<'l>) -> bool {
+        match node {
+            (index, None) => match self.packages.get_mut(index) {
+                Some(edges @ None) => {
+                    *edges = Some(Vec::new());
+                    true
+                }
+                _ => false,
+            },
+            (index, Some(extra)) => {
+                let count = self.extras.len();
+                self.extras.entry((index, extra)).or_default();
+                self.extras.len() > count
+            }
+        }
+    }
+
+    fn extras(&self, index: usize) -> impl Iterator<Item = (&'l str, &Vec<&'l Dependency>)> {
+        let of_package = self.extras.range((index, "")..(index + 1, ""));
+        of_package.map(|((_, extra), edges)| (*extra, edges))
+    }
+}
+
 impl<'l> Reached<'l> {
+    fn nothing(lock: &Lock) -> Self {
+        Self {
+            nodes: Nodes {
+                packages: vec![None; lock.packages.len()],
+                extras: BTreeMap::new(),
+            },
+            starts: Vec::new(),
+        }
+    }
+
     /// Indices of the packages that were reached, ascending.
     pub(super) fn packages(&self) -> impl Iterator<Item = usize> {
-        self.nodes
-            .keys()
-            .filter(|(_, extra)| extra.is_none())
-            .map(|(index, _)| *index)
+        let packages = self.nodes.packages.iter().enumerate();
+        packages.filter_map(|(index, edges)| edges.as_ref().map(|_| index))
     }
 
     /// Whether a package was reached.
     pub(super) fn has(&self, index: usize) -> bool {
-        self.nodes.contains_key(&(index, None))
+        self.nodes.edges((index, None)).is_some()
     }
 
     /// The extras of a package that are on.
     pub(super) fn extras(&self, index: usize) -> BTreeSet<String> {
-        self.of(index)
-            .filter_map(|((_, extra), _)| extra.map(str::to_owned))
+        self.nodes
+            .extras(index)
+            .map(|(extra, _)| extra.to_owned())
             .collect()
     }
 
     /// The names that a package depends on directly.
     pub(super) fn requires(&self, index: usize) -> BTreeSet<PackageName> {
-        let edges = self.of(index).flat_map(|(_, edges)| edges);
+        let of_extras = self.nodes.extras(index).map(|(_, edges)| edges);
+        let edges = self.nodes.edges((index, None)).into_iter().chain(of_extras);
         edges
+            .flatten()
             .filter(|edge| edge.target != index)
             .map(|edge| edge.name.clone())
             .collect()
-    }
-
-    fn of(&self, index: usize) -> impl Iterator<Item = (&Node<'l>, &Vec<&'l Dependency>)> {
-        self.nodes.range((index, None)..(index + 1, None))
     }
 
     /// A shortest chain of names to each package; of several the lexicographically first.
@@ -120,7 +176,7 @@ impl<'l> Walker<'l> {
         starts: &[Start<'l>],
         active: &mut Active,
     ) -> Result<Option<Reached<'l>>, SubsetError> {
-        let mut reached = Reached::default();
+        let mut reached = Reached::nothing(self.lock);
         let mut queue: VecDeque<Node<'l>> = VecDeque::new();
         for start in starts {
             let mut holds = true;
@@ -163,9 +219,7 @@ impl<'l> Walker<'l> {
                     return Ok(None);
                 }
                 push(&mut reached, &mut queue, edge.target, &mut extras());
-                if let Some(live) = reached.nodes.get_mut(&node) {
-                    live.push(edge);
-                }
+                reached.nodes.add_edge(node, edge);
             }
         }
         Ok(Some(reached))
@@ -265,9 +319,8 @@ fn push<'l>(
     extras: &mut dyn Iterator<Item = &'l str>,
 ) {
     for node in std::iter::once((target, None)).chain(extras.map(|extra| (target, Some(extra)))) {
-        reached.nodes.entry(node).or_insert_with(|| {
+        if reached.nodes.add(node) {
             queue.push_back(node);
-            Vec::new()
-        });
+        }
     }
 }

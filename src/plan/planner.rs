@@ -333,18 +333,16 @@ impl<'a> Planner<'a> {
                     inputs.extend(indexes.others.iter().map(|url| Input::new("extra index", url)));
                     inputs.extend(indexes.pages.iter().map(|url| Input::new("page of links", url)));
                 }
-                inputs.extend(group.packages.iter().map(|wanted| {
-                    let Package {
-                        name,
-                        version,
-                        hashes,
-                        ..
-                    } = &wanted.package;
-                    Input::new(name, format!("{version} {}", hashes.join(" "))).because(&wanted.because)
-                }));
+                let mut packages = Vec::with_capacity(group.packages.len());
+                for Wanted { package, because, .. } in group.packages {
+                    let Package { version, hashes, .. } = &package;
+                    let value = format!("{version} {}", hashes.join(" "));
+                    inputs.push(Input::new(&package.name, value).because(because));
+                    packages.push(package);
+                }
                 let install = Install {
                     root: root.clone(),
-                    packages: group.packages.into_iter().map(|wanted| wanted.package).collect(),
+                    packages,
                     supply,
                 };
                 let name = format!("layer {}", group.name);
