@@ -24,11 +24,11 @@
 //! `requirements.txt` names no files, so its packages become [`Artifact::Pinned`]: an index gives the file, and the
 //! hashes decide whether it is the right one.
 
+mod chain;
 #[expect(
     clippy::result_large_err,
     reason = "an error ends the plan, so its size costs nothing"
 )]
-mod chain;
 mod closure;
 mod conflict;
 mod document;
