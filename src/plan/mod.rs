@@ -22,6 +22,7 @@ use crate::platform::Platform;
 use crate::spec::Spec;
 
 mod compact;
+mod counts;
 mod explain;
 mod footprint;
 pub mod forbid;
@@ -37,6 +38,7 @@ pub mod steps;
 mod wheel;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
+pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
 pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};

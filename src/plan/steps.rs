@@ -51,6 +51,11 @@ pub fn compile() -> String {
     shell(include_str!("steps/compile.sh"))
 }
 
+/// Python: counts what the compiler cache did.
+pub fn count() -> String {
+    python(include_str!("steps/count.py"))
+}
+
 /// Build the wheel of a workspace member.
 pub fn project() -> String {
     shell(include_str!("steps/project.sh"))
@@ -72,9 +77,10 @@ pub fn unpack_uv() -> String {
 }
 
 /// Every text by name, for golden tests and `plan`'s own digest of them.
-pub fn all() -> [(&'static str, String); 9] {
+pub fn all() -> [(&'static str, String); 10] {
     [
         ("compile", compile()),
+        ("count", count()),
         ("index", index()),
         ("install", install()),
         ("list", list()),
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn shell_steps_parse() {
         for (name, text) in all() {
-            if ["settle", "list", "unpack_uv"].contains(&name) {
+            if ["count", "settle", "list", "unpack_uv"].contains(&name) {
                 continue;
             }
             let status = std::process::Command::new("sh")

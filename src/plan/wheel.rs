@@ -58,7 +58,7 @@ impl Planner<'_> {
         if wheel.network {
             inputs.push(Input::new("network", "yes"));
         }
-        inputs.push(Input::new("step", sha256(&steps::compile())));
+        inputs.push(Input::new("step", sha256(&(steps::compile() + &steps::count()))));
         let compile = Compile {
             name: name.to_owned(),
             root,

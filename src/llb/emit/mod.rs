@@ -43,6 +43,8 @@ pub struct Surroundings {
     pub online: Network,
     /// Where images are looked for.
     pub resolve_mode: ResolveMode,
+    /// Whether counts of compiles are asked for.
+    pub counts: bool,
     /// What is run again.
     pub no_cache: NoCache,
     /// Proxy variables for steps with a network.
@@ -62,6 +64,7 @@ impl Default for Surroundings {
             patterns: true,
             online: Network::Sandbox,
             resolve_mode: ResolveMode::Default,
+            counts: true,
             no_cache: NoCache::None,
             proxy: None,
             extra_hosts: Vec::new(),
@@ -76,17 +79,21 @@ pub struct Emitted {
     pub graph: Graph,
     /// The finished filesystem.
     pub image: Output,
-    /// What the finished filesystem holds; `None` when nothing is forbidden in the image.
-    pub lists: Option<FileLists>,
+    /// What steps have to say; `None` when nothing is asked of them.
+    pub reports: Option<Reports>,
 }
 
-/// A folder with the file lists `0`, `1` and so on, which together are the finished filesystem, lowest first.
-#[derive(Debug, Clone, Copy)]
-pub struct FileLists {
+/// A folder of small files that steps left. It is one folder, since a solve for each file would have the daemon load the
+/// graph as often.
+#[derive(Debug, Clone)]
+pub struct Reports {
     /// The folder.
     pub folder: Output,
-    /// How many lists are in it.
-    pub count: usize,
+    /// How many file lists are in it, with the names `0`, `1` and so on. Together they are the finished filesystem,
+    /// lowest first. None when nothing is forbidden in the image.
+    pub lists: usize,
+    /// The stages whose counts are in it, with the names `counts-0`, `counts-1` and so on.
+    pub counts: Vec<StageId>,
 }
 
 /// Translates one image of a plan.
@@ -102,15 +109,16 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         surroundings,
         graph: Graph::new(plan.platform.clone()),
         made: BTreeMap::new(),
+        counts: BTreeMap::new(),
         context: None,
         position: positions(&image_plan.root),
     };
     let output = emitter.lay(&image_plan.root);
-    let lists = emitter.lists(&image_plan.lists);
+    let reports = emitter.reports(&image_plan.lists);
     Emitted {
         graph: emitter.graph,
         image: output,
-        lists,
+        reports,
     }
 }
 
@@ -152,6 +160,8 @@ struct Emitter<'a> {
     surroundings: &'a Surroundings,
     graph: Graph,
     made: BTreeMap<StageId, Made>,
+    /// The folders with counts of what is compiled.
+    counts: BTreeMap<StageId, Output>,
     context: Option<Output>,
     position: BTreeMap<StageId, usize>,
 }
@@ -207,7 +217,9 @@ impl Emitter<'_> {
             }
             Work::Compile(compile) => {
                 let root = self.lay(&compile.root);
-                Made::Folder(self.compile(compile, root, metadata))
+                let compiled = self.compile(compile, root, metadata);
+                self.counts.insert(id, compiled.counts);
+                Made::Folder(compiled.wheels)
             }
             Work::Project(project) => {
                 let root = self.lay(&project.root);
@@ -416,17 +428,27 @@ impl Emitter<'_> {
         context
     }
 
-    /// All file lists in one folder: a solve for each would have the daemon load the graph as often.
-    fn lists(&mut self, stages: &[StageId]) -> Option<FileLists> {
+    /// All that is asked of steps, in one folder.
+    fn reports(&mut self, lists: &[StageId]) -> Option<Reports> {
         let mut file = File::scratch();
-        for (index, id) in stages.iter().enumerate() {
+        for (index, id) in lists.iter().enumerate() {
             let list = self.list_of(*id);
             file = file.copy(Copy::new(list, "/files", format!("/{index}")));
         }
-        let metadata = Metadata::named(format!("[{}] take file lists", self.image)).group(self.assembly());
-        (!stages.is_empty()).then(|| FileLists {
+        let counts = if self.surroundings.counts {
+            std::mem::take(&mut self.counts)
+        } else {
+            BTreeMap::new()
+        };
+        for (index, folder) in counts.values().enumerate() {
+            file = file.copy(Copy::new(*folder, "/counts.json", format!("/counts-{index}")));
+        }
+        let metadata =
+            Metadata::named(format!("[{}] take reports of steps", self.image)).group(self.assembly());
+        (!lists.is_empty() || !counts.is_empty()).then(|| Reports {
             folder: self.graph.file(file, metadata),
-            count: stages.len(),
+            lists: lists.len(),
+            counts: counts.into_keys().collect(),
         })
     }
 

@@ -16,6 +16,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const STEP: &str = "/wheelbase/step";
 const SETTLE: &str = "/wheelbase/settle";
 const PROGRAM: &str = "/wheelbase/program";
+const COUNT: &str = "/wheelbase/count";
 
 /// Names under which numbers are handed to a step outside its key; see `number`.
 const JOBS: &str = "jobs.wheelbase.internal";
@@ -28,6 +29,15 @@ pub(super) struct Installed {
     pub(super) root: Output,
     /// The folder with its file list.
     pub(super) list: Output,
+}
+
+/// What a compile leaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compiled {
+    /// The folder with wheels.
+    pub(super) wheels: Output,
+    /// The folder with `counts.json`. A folder apart: what another build counts must not change the wheels.
+    pub(super) counts: Output,
 }
 
 /// A step in the words of its progress line.
@@ -272,7 +282,7 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn compile(&mut self, compile: &Compile, root: Output, metadata: Metadata) -> Output {
+    pub(super) fn compile(&mut self, compile: &Compile, root: Output, metadata: Metadata) -> Compiled {
         let (shape, source) = match &compile.source {
             Source::Archive(archive) => ("archive", {
                 let archive = self.download(archive);
@@ -316,7 +326,15 @@ impl Emitter<'_> {
                 Sharing::Shared,
             ));
         }
-        self.folder_of(exec, "/wheels", metadata)
+        exec.mounts.push(self.program(COUNT, steps::count()));
+        exec.mounts.push(Mount::output("/wheels"));
+        exec.mounts.push(Mount::output("/wheelbase/counts"));
+        let executed = self.graph.exec(exec, metadata);
+        let folder = |dest| executed.mount(dest).unwrap_or_else(|| executed.root());
+        Compiled {
+            wheels: folder("/wheels"),
+            counts: folder("/wheelbase/counts"),
+        }
     }
 
     /// The tier's environment, which compilers rely on, with the virtual environment in front.

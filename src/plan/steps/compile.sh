@@ -13,6 +13,7 @@ if [ "$shape" = archive ]; then
         esac
     done
 fi
+began=$(date +%s)
 cd "/src/$name"
 # One time for all sources: nvcc puts a source's time into the names of its kernels.
 find . -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
@@ -24,6 +25,17 @@ number() {
         echo $((high * 65536 + middle * 256 + low))
     }
 }
+
+# Terms on which a compile should find its objects in the cache: those of the last compile of this wheel, as long as
+# compilers, packages, environment and command are the same. A compile on new terms may well find none.
+known=
+terms=$({
+    for compiler in cc c++ "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do "$compiler" --version 2>/dev/null || :; done
+    ls /opt/venv/lib/python*/site-packages
+    env | grep -vi _proxy= | sort
+    echo "$command"
+} | sha256sum)
+if [ "$(cat "/wheelbase/cache/wheels/$name" 2>/dev/null)" = "$terms" ]; then known=known; fi
 
 # Jobs: what the spec says, else what this step's cores and memory (cgroup v2, v1, or the machine's) allow at
 # 5 GB a compiler.
@@ -63,8 +75,8 @@ if [ "$cache" = ccache ]; then
     export CCACHE_MAXSIZE
     export PATH="/wheelbase/bin:$PATH" CCACHE_DIR=/wheelbase/cache CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1 \
         CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime \
-        CCACHE_STATSLOG=/tmp/ccache-stats
-    : >/tmp/ccache-stats
+        CCACHE_STATSLOG=/tmp/compiler-cache
+    : >/tmp/compiler-cache
 fi
 
 if [ -n "$command" ]; then
@@ -76,13 +88,9 @@ fi
 rm -f /wheels/.gitignore
 ls /wheels/*.whl >/dev/null 2>&1 || { echo "wheelbase: $name: the build left no wheel in /wheels" >&2; exit 1; }
 
-if [ "$cache" = ccache ]; then
-    count() { grep -cE "^($1)\$" /tmp/ccache-stats || true; }
-    hits=$(count 'direct_cache_hit|preprocessed_cache_hit')
-    misses=$(count cache_miss)
-    # Linking is no compile; what is left of the calls could have been cached and was not.
-    calls=$(grep -c '^# ' /tmp/ccache-stats || true)
-    links=$(count 'called_for_link|called_for_preprocessing|no_input_file')
-    uncached=$((calls - links - hits - misses))
-    echo "wheelbase: $name: ccache hits=$hits misses=$misses uncacheable=$uncached"
+if [ "$cache" != none ]; then
+    mkdir -p /wheelbase/cache/wheels
+    echo "$terms" >"/wheelbase/cache/wheels/$name"
 fi
+exec /opt/venv/bin/python -I -S -B /wheelbase/count \
+    "$name" "$cache" /tmp/compiler-cache "$known" "$began" /wheelbase/counts/counts.json
