@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -63,13 +64,11 @@ impl Build {
             return Ok(ExitCode::SUCCESS);
         }
         // The metadata file has the counts. The user's own is read where there is one.
-        let (metadata, ours) = match self.metadata_file() {
-            Some(file) => (file, false),
-            None => {
-                let name = format!("wheelbase-metadata-{}.json", std::process::id());
-                (std::env::temp_dir().join(name), true)
-            }
-        };
+        let named = self.metadata_file();
+        let ours = named.is_none();
+        let metadata = named.unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("wheelbase-metadata-{}.json", std::process::id()))
+        });
         if ours {
             let context = arguments.pop();
             arguments.extend(["--metadata-file".into(), metadata.clone().into()]);
@@ -192,7 +191,10 @@ fn counts_table(platform: &str, wheels: &BTreeMap<String, Counted>) -> String {
         };
         rows.push([
             name,
-            counts.tool.clone(),
+            match counts.store.as_str() {
+                "mount" => counts.tool.clone(),
+                store => format!("{} ({store})", counts.tool),
+            },
             counts.hits.to_string(),
             counts.cacheable().to_string(),
             uncacheable.to_string(),
@@ -208,7 +210,8 @@ fn counts_table(platform: &str, wheels: &BTreeMap<String, Counted>) -> String {
     let mut text = table(&rows);
     for (name, counted) in wheels {
         for (reason, number) in &counted.counts.uncacheable {
-            text.push_str(&format!("{name}: {number} calls uncacheable: {reason}\n"));
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{name}: {number} calls uncacheable: {reason}");
         }
     }
     text
@@ -281,8 +284,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("metadata.json");
         let counts = serde_json::json!({
-            "tool": "ccache", "hits": 3, "misses": 1, "errors": 0, "uncacheable": { "unsupported compiler option": 2 },
-            "known": true, "ended": 1_800_000_000, "seconds": 12,
+            "tool": "ccache", "store": "mount", "unreached": false, "hits": 3, "misses": 1, "errors": 0, "uncacheable": { "unsupported compiler option": 2 },
+            "known": true, "ended": 1_800_000_000_000_u64, "seconds": 12,
         });
         let report = serde_json::json!({
             "version": 1, "wheels": { "vecadd": { "compiled": true, "counts": counts } },

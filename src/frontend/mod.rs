@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
-use crate::llb::{Emitted, NoCache, Surroundings, emit};
+use crate::llb::{Counting, Emitted, NoCache, Surroundings, emit};
 use crate::plan::{self, Plan};
 
 mod contexts;
@@ -24,19 +24,19 @@ use prepare::Prepared;
 use read::Read;
 use resolve::Questions;
 
-/// Answers the build that this process was started for.
+/// Answers the build that this process was started for, in milliseconds since 1970 at `began`.
 ///
 /// # Errors
 ///
 /// When the daemon does not take the answer.
-pub async fn serve(client: &Client, options: &Options) -> Result<Returned, gateway::Error> {
-    match answer(client, options).await {
+pub async fn serve(client: &Client, options: &Options, began: u64) -> Result<Returned, gateway::Error> {
+    match answer(client, options, began).await {
         Ok(result) => client.return_result(result).await,
         Err(failure) => client.return_error(failure.into_status()).await,
     }
 }
 
-async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
+async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildResult, Failure> {
     if let Some(request) = options.request_id() {
         return subrequest::answer(client, options, request).await;
     }
@@ -59,7 +59,7 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     let mut notes = Vec::new();
     for questions in questions {
         let platform = questions.platform.clone();
-        let (built, metadata) = build(client, options, &read, &image, questions).await?;
+        let (built, metadata) = build(client, options, &read, &image, questions, began).await?;
         images.push(built);
         notes.push((platform, metadata));
     }
@@ -91,8 +91,8 @@ async fn build(
     read: &Read,
     image: &str,
     questions: Questions,
+    began: u64,
 ) -> Result<(PlatformImage, Vec<(&'static str, Value)>), Failure> {
-    let began = reports::now();
     let platform = questions.platform.clone();
     let plan = prepare::planned(read, image, questions).await?;
     let surroundings = surroundings(client, options, read, &plan.images[image])?;
@@ -159,7 +159,11 @@ fn surroundings(
         resolve_mode: options.resolve_mode()?,
         // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
         // it again. Where lists are read, the steps that install are needed anyway.
-        counts: !plan.lists.is_empty() || options.cache_imports()?.is_empty(),
+        counts: if plan.lists.is_empty() && !options.cache_imports()?.is_empty() {
+            Counting::Left
+        } else {
+            Counting::Asked
+        },
         no_cache: match options.no_cache() {
             gateway::NoCache::Nothing => NoCache::None,
             gateway::NoCache::Everything => NoCache::All,

@@ -2,7 +2,6 @@
 //! compiler cache.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -12,13 +11,6 @@ use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options, Reference, Solve};
 use crate::llb::Emitted;
 use crate::plan::{self, Counted, Counts, Plan, StageId, forbid};
-
-/// Seconds since 1970.
-pub(super) fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |time| time.as_secs())
-}
 
 /// Reads the reports that steps left, compares the file lists with what the spec forbids, and gives the counts.
 pub(super) async fn read(

@@ -26,6 +26,10 @@ const LEAST_PERCENT: u64 = 25;
 pub struct Counts {
     /// `ccache`, `sccache` or `none`.
     pub tool: String,
+    /// Where objects were kept: `mount`, or the kind of a store outside the builder.
+    pub store: String,
+    /// Whether a store was asked for that could not be used; then it was the cache mount alone.
+    pub unreached: bool,
     /// Calls that the cache answered.
     pub hits: u64,
     /// Calls that it could have answered, and did not have.
@@ -37,7 +41,7 @@ pub struct Counts {
     /// Whether this builder's cache has seen this wheel compiled by the same compilers, with the same packages,
     /// environment and command. The sources may be others.
     pub known: bool,
-    /// When the step was done, in seconds since 1970.
+    /// When the step was done, in milliseconds since 1970.
     pub ended: u64,
     /// How long the step took, in seconds.
     pub seconds: u64,
@@ -59,9 +63,27 @@ impl Counts {
         self.hits.saturating_mul(100).checked_div(self.cacheable())
     }
 
-    /// What is to be said of a compile that the cache should have answered and did not. A cache without this wheel's
-    /// objects is no reason: they are put there now.
+    /// What is to be said of a compile whose store could not be used, or that the cache should have answered and did not.
+    /// A cache without this wheel's objects is no reason: they are put there now.
     pub fn warning(&self, wheel: &str, location: Option<&Location>) -> Option<Diagnostic> {
+        let warning = self.words(wheel)?;
+        Some(match location {
+            Some(location) => warning.at(location.clone(), "compiled here"),
+            None => warning,
+        })
+    }
+
+    fn words(&self, wheel: &str) -> Option<Diagnostic> {
+        if self.unreached {
+            return Some(
+                Diagnostic::warning(format!(
+                    "wheel `{wheel}` was compiled without the store of the compiler cache"
+                ))
+                .help(
+                    "the log of the step says why; `require = true` in [compiler-cache] stops before the first compile",
+                ),
+            );
+        }
         let share = self.percent()?;
         if !self.known || self.cacheable() < LEAST_CALLS || share >= LEAST_PERCENT {
             return None;
@@ -71,15 +93,11 @@ impl Counts {
             self.tool,
             self.hits,
             self.cacheable()
-        ))
-        .help(
+        ));
+        Some(warning.help(
             "after an edit of a header that most sources include this is how it should be; otherwise look for a path, a \
              time or a random name that is another one in each build, or give the cache a larger `max-size`",
-        );
-        Some(match location {
-            Some(location) => warning.at(location.clone(), "compiled here"),
-            None => warning,
-        })
+        ))
     }
 }
 
@@ -113,12 +131,14 @@ mod tests {
     fn counts(hits: u64, misses: u64, known: bool) -> Counts {
         Counts {
             tool: "ccache".into(),
+            store: "mount".into(),
+            unreached: false,
             hits,
             misses,
             errors: 0,
             uncacheable: BTreeMap::from([("unsupported compiler option".into(), 2)]),
             known,
-            ended: 1_800_000_000,
+            ended: 1_800_000_000_000,
             seconds: 12,
         }
     }
@@ -149,5 +169,10 @@ mod tests {
         assert!(!warned(counts(0, 7, true)), "few");
         assert!(!warned(counts(2, 6, true)), "a quarter");
         assert!(!warned(counts(0, 0, true)), "nothing to answer");
+        let unreached = Counts {
+            unreached: true,
+            ..counts(8, 0, true)
+        };
+        assert!(warned(unreached));
     }
 }

@@ -22,6 +22,7 @@ use crate::platform::Platform;
 use crate::spec::Spec;
 
 mod compact;
+mod compiler_cache;
 mod counts;
 mod explain;
 mod footprint;
@@ -43,9 +44,11 @@ pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, exp
 pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
-    Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
-    Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
+    CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
+    Package, Plan, Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
 };
+// What keeps objects outside the builder is said alike in a spec and in a plan.
+pub use crate::spec::{Store, StoreKind};
 pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 

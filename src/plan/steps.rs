@@ -71,9 +71,9 @@ pub fn list() -> String {
     python(include_str!("steps/list.py"))
 }
 
-/// Python: takes uv out of its wheel.
-pub fn unpack_uv() -> String {
-    python(include_str!("steps/unpack_uv.py"))
+/// Python: takes a program out of a wheel or a tar archive.
+pub fn unpack() -> String {
+    python(include_str!("steps/unpack.py"))
 }
 
 /// Every text by name, for golden tests and `plan`'s own digest of them.
@@ -87,7 +87,7 @@ pub fn all() -> [(&'static str, String); 10] {
         ("project", project()),
         ("settle", settle()),
         ("system", system()),
-        ("unpack_uv", unpack_uv()),
+        ("unpack", unpack()),
         ("venv", venv()),
     ]
 }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn shell_steps_parse() {
         for (name, text) in all() {
-            if ["count", "settle", "list", "unpack_uv"].contains(&name) {
+            if ["count", "settle", "list", "unpack"].contains(&name) {
                 continue;
             }
             let status = std::process::Command::new("sh")

@@ -1,34 +1,13 @@
 //! What runs again, and what the compiler cache answers.
 
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::build::{Build, Built};
 use crate::support::engine::lab;
 use crate::support::project::Project;
+use crate::support::sccache::{counts, report};
 use crate::support::unique;
-
-/// What the metadata of a build says of its wheels.
-fn report(built: &Built) -> Result<Value> {
-    let report = &built.metadata["frontend.dev.wheelbase.compiler-cache"];
-    let report = match report.as_str() {
-        Some(text) => serde_json::from_str(text)?,
-        None => report.clone(),
-    };
-    Ok(report["wheels"].clone())
-}
-
-/// The counts of one wheel.
-fn counts(built: &Built, wheel: &str) -> Result<Value> {
-    let report = report(built)?;
-    let counts = &report[wheel]["counts"];
-    anyhow::ensure!(
-        counts.is_object(),
-        "no counts: {report}\n{}",
-        built.progress.log()
-    );
-    Ok(counts.clone())
-}
 
 #[test]
 fn an_ignored_file_is_neither_copied_nor_in_a_key() -> Result<()> {
@@ -56,22 +35,22 @@ fn a_warm_compiler_cache_answers_every_compile() -> Result<()> {
     )?;
     project.salt("vecadd")?;
     let cold = Build::of(&lab, &project).target("train").succeed()?;
-    let counts = counts(&cold, "vecadd")?;
-    let calls = counts["misses"].as_u64().unwrap_or(0);
-    assert!(counts["hits"] == 0 && calls >= 4, "{counts}");
-    assert!(counts["uncacheable"] == json!({}), "{counts}");
+    let counted = counts(&cold, "vecadd")?;
+    let calls = counted["misses"].as_u64().unwrap_or(0);
+    assert!(counted["hits"] == 0 && calls >= 4, "{counted}");
+    assert!(counted["uncacheable"] == json!({}), "{counted}");
     assert!(cold.progress.warnings.is_empty(), "{:?}", cold.progress.warnings);
     // Another variable runs the step again. (`--no-cache-filter` would: BuildKit empties its cache mounts then.)
     project.edit("wheelbase.toml", "SALT", "OTHER_SALT")?;
     let warm = Build::of(&lab, &project).target("train").succeed()?;
-    let counts = self::counts(&warm, "vecadd")?;
-    assert!(counts["hits"] == calls && counts["misses"] == 0, "{counts}");
+    let counted = counts(&warm, "vecadd")?;
+    assert!(counted["hits"] == calls && counted["misses"] == 0, "{counted}");
     // The same wheel came out again, so nothing was installed again.
     assert_eq!(warm.executed(), ["[wheel vecadd] compile"]);
     // A build that compiles nothing tells the counts of the one that did, and that they are not its own.
     let cached = Build::of(&lab, &project).target("train").succeed()?;
     assert_eq!(cached.executed(), [""; 0]);
-    assert_eq!(self::counts(&cached, "vecadd")?, counts);
+    assert_eq!(counts(&cached, "vecadd")?, counted);
     assert!(report(&warm)?["vecadd"]["compiled"] == true);
     assert!(report(&cached)?["vecadd"]["compiled"] == false);
     Ok(())
@@ -104,7 +83,7 @@ fn a_cache_that_never_answers_is_warned_of_at_its_wheel() -> Result<()> {
     let source = "kernels/vecadd/csrc/module.cpp";
     project.write(source, &(project.read(source)? + "// edited\n"))?;
     let again = Build::of(&lab, &project).target("train").succeed()?;
-    let counts = counts(&again, "vecadd")?;
+    let counted = counts(&again, "vecadd")?;
     let line = project.read("wheelbase.toml")?;
     let line = line
         .lines()
@@ -115,10 +94,10 @@ fn a_cache_that_never_answers_is_warned_of_at_its_wheel() -> Result<()> {
         warned(&again),
         [format!(
             "{said}{} of {} compiler calls of wheel `vecadd`, which it has compiled before (line {line})",
-            counts["hits"],
-            counts["hits"].as_u64().unwrap_or(0) + counts["misses"].as_u64().unwrap_or(0),
+            counted["hits"],
+            counted["hits"].as_u64().unwrap_or(0) + counted["misses"].as_u64().unwrap_or(0),
         )],
-        "{counts}"
+        "{counted}"
     );
     let cached = Build::of(&lab, &project).target("train").succeed()?;
     assert_eq!(warned(&cached), [""; 0], "what did not run is not warned of");

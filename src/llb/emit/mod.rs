@@ -21,10 +21,13 @@ use super::{
 /// that the same packages make the same layer on another day.
 const EPOCH: i64 = 315_532_800;
 
+mod compile;
 mod no_cache;
+mod reports;
 mod steps;
 
 pub use no_cache::NoCache;
+pub use reports::Reports;
 
 /// What a graph depends on beside the plan: the client, and what the daemon can do.
 #[derive(Debug, Clone)]
@@ -44,13 +47,23 @@ pub struct Surroundings {
     /// Where images are looked for.
     pub resolve_mode: ResolveMode,
     /// Whether counts of compiles are asked for.
-    pub counts: bool,
+    pub counts: Counting,
     /// What is run again.
     pub no_cache: NoCache,
     /// Proxy variables for steps with a network.
     pub proxy: Option<ProxyEnv>,
     /// Further lines of `/etc/hosts` for steps with a network.
     pub extra_hosts: Vec<ExtraHost>,
+}
+
+/// Whether counts of compiles are asked for. They are outputs of the steps that compile: where no result of such a step is
+/// known, asking compiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// They are.
+    Asked,
+    /// They are not.
+    Left,
 }
 
 /// A current daemon and a plain client.
@@ -64,7 +77,7 @@ impl Default for Surroundings {
             patterns: true,
             online: Network::Sandbox,
             resolve_mode: ResolveMode::Default,
-            counts: true,
+            counts: Counting::Asked,
             no_cache: NoCache::None,
             proxy: None,
             extra_hosts: Vec::new(),
@@ -81,19 +94,6 @@ pub struct Emitted {
     pub image: Output,
     /// What steps have to say; `None` when nothing is asked of them.
     pub reports: Option<Reports>,
-}
-
-/// A folder of small files that steps left. It is one folder, since a solve for each file would have the daemon load the
-/// graph as often.
-#[derive(Debug, Clone)]
-pub struct Reports {
-    /// The folder.
-    pub folder: Output,
-    /// How many file lists are in it, with the names `0`, `1` and so on. Together they are the finished filesystem,
-    /// lowest first. None when nothing is forbidden in the image.
-    pub lists: usize,
-    /// The stages whose counts are in it, with the names `counts-0`, `counts-1` and so on.
-    pub counts: Vec<StageId>,
 }
 
 /// Translates one image of a plan.
@@ -191,10 +191,10 @@ impl Emitter<'_> {
                 Made::Filesystem(self.system(system, on, metadata))
             }
             Work::Python(source) => self.python(source, metadata),
-            Work::UnpackUv { root, wheel } => {
+            Work::Unpack { root, file, program } => {
                 let root = self.lay(root);
-                let wheel = self.download(wheel);
-                Made::Folder(self.unpack_uv(root, wheel, metadata))
+                let file = self.download(file);
+                Made::Folder(self.unpack(program, root, file, metadata))
             }
             Work::Venv { root } => {
                 let on = self.lay(root);
@@ -426,38 +426,6 @@ impl Emitter<'_> {
             .local(source, Metadata::named("[internal] load build context"));
         self.context = Some(context);
         context
-    }
-
-    /// All that is asked of steps, in one folder.
-    fn reports(&mut self, lists: &[StageId]) -> Option<Reports> {
-        let mut file = File::scratch();
-        for (index, id) in lists.iter().enumerate() {
-            let list = self.list_of(*id);
-            file = file.copy(Copy::new(list, "/files", format!("/{index}")));
-        }
-        let counts = if self.surroundings.counts {
-            std::mem::take(&mut self.counts)
-        } else {
-            BTreeMap::new()
-        };
-        for (index, folder) in counts.values().enumerate() {
-            file = file.copy(Copy::new(*folder, "/counts.json", format!("/counts-{index}")));
-        }
-        let metadata =
-            Metadata::named(format!("[{}] take reports of steps", self.image)).group(self.assembly());
-        (!lists.is_empty() || !counts.is_empty()).then(|| Reports {
-            folder: self.graph.file(file, metadata),
-            lists: lists.len(),
-            counts: counts.into_keys().collect(),
-        })
-    }
-
-    /// The folder with a stage's file list.
-    fn list_of(&mut self, id: StageId) -> Output {
-        match self.make(id) {
-            Made::Tree(Tree { list: Some(list), .. }) | Made::Folder(list) | Made::Filesystem(list) => list,
-            Made::Tree(tree) => tree.alone,
-        }
     }
 
     /// Name, place and cache behaviour of a stage's main vertex.
