@@ -9,12 +9,9 @@ use crate::support::build::Built;
 use crate::support::engine::lab;
 use crate::support::progress::Vertex;
 use crate::support::sccache::{again, build, counts, hits, project};
-use crate::support::webdav::{WebDav, free_port};
-use crate::support::{sccache, unique};
+use crate::support::store::Store;
 
 const STEP: &str = "[wheel vecadd] compile";
-
-const REQUIRED: &str = "store = \"webdav\"\nrequire = true";
 
 /// Nine of ten calls are hits.
 fn assert_warm(built: &Built) -> Result<()> {
@@ -42,37 +39,46 @@ fn a_cache_mount_answers_gcc_and_nvcc() -> Result<()> {
     assert_warm(&train().succeed()?)
 }
 
-#[test]
-fn a_store_may_move_and_change_its_password_and_nothing_is_built_again() -> Result<()> {
+/// A store that moves and whose password changes rebuilds nothing, and what it held is found at its new place.
+fn moves(kind: &'static str) -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
-    let mut server = WebDav::start()?;
-    let project = project(&lab, REQUIRED)?;
-    let cold = build(&lab, &project, &server.secret())?
+    let mut store = Store::start(kind)?;
+    let project = project(&lab, &store.required())?;
+    let cold = build(&lab, &project, &store.secret())?
         .target("train")
         .succeed()?;
     let counted = counts(&cold, "vecadd")?;
-    assert!(counted["store"] == "webdav" && counted["hits"] == 0, "{counted}");
-    let before = server.secret();
-    server.move_away()?;
-    let moved = build(&lab, &project, &server.secret())?
+    assert!(counted["store"] == kind && counted["hits"] == 0, "{counted}");
+    let before = store.secret();
+    store.move_away()?;
+    assert_ne!(before, store.secret());
+    let moved = build(&lab, &project, &store.secret())?
         .target("train")
         .succeed()?;
     assert_eq!(moved.executed(), [""; 0]);
-    assert_ne!(before, server.secret());
-    // What was kept at the old address is found at the new one.
     again(&project)?;
     assert_warm(
-        &build(&lab, &project, &server.secret())?
+        &build(&lab, &project, &store.secret())?
             .target("train")
             .succeed()?,
     )
 }
 
 #[test]
+fn a_webdav_store_may_move_and_change_its_password_and_nothing_is_built_again() -> Result<()> {
+    moves("webdav")
+}
+
+#[test]
+fn a_redis_store_may_move_and_change_its_password_and_nothing_is_built_again() -> Result<()> {
+    moves("redis")
+}
+
+#[test]
 fn nothing_of_a_store_is_in_the_image_or_in_what_is_said() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
-    let server = WebDav::start()?;
-    let project = project(&lab, REQUIRED)?;
+    let store = Store::start("webdav")?;
+    let project = project(&lab, &store.required())?;
     project.salt("rowmax")?;
     let folder = tempfile::tempdir()?;
     let image = folder.path().join("image.tar");
@@ -81,7 +87,7 @@ fn nothing_of_a_store_is_in_the_image_or_in_what_is_said() -> Result<()> {
         "--output=type=oci,compression=uncompressed,force-compression=true,dest={}",
         image.display()
     );
-    let built = build(&lab, &project, &server.secret())?
+    let built = build(&lab, &project, &store.secret())?
         .target("serve")
         .arguments(&[&output, "--provenance=mode=max"])
         .succeed()?;
@@ -104,7 +110,7 @@ fn nothing_of_a_store_is_in_the_image_or_in_what_is_said() -> Result<()> {
         built.metadata,
         built.progress
     );
-    for secret in [server.password.as_str(), &format!("127.0.0.1:{}", server.port)] {
+    for secret in [store.password.as_str(), &format!("127.0.0.1:{}", store.port)] {
         assert!(!holds(&image, secret)?, "the image holds {secret}");
         assert!(!said.contains(secret), "{said}");
     }
@@ -114,45 +120,62 @@ fn nothing_of_a_store_is_in_the_image_or_in_what_is_said() -> Result<()> {
 #[test]
 fn a_required_store_that_is_gone_ends_the_build_before_the_first_compile() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
-    let project = project(&lab, REQUIRED)?;
-    let port = free_port()?;
-    let password = unique();
-    let secret = format!(
-        "SCCACHE_WEBDAV_ENDPOINT=http://127.0.0.1:{port}/\nSCCACHE_WEBDAV_USERNAME=u\nSCCACHE_WEBDAV_PASSWORD={password}\n"
-    );
-    let failed = build(&lab, &project, &secret)?.target("train").fail()?;
-    let step = failed.progress.named(STEP).context("the step did not run")?;
-    let (start, end) = step.interval().context("the step did not end")?;
-    assert!(end - start < 10.0, "{}", end - start);
-    let words = "the webdav store of the compiler cache is required: nobody answers at the address in the secret `sccache`";
-    assert!(step.log.contains(words), "{}", step.log);
-    assert!(!step.log.contains("running build_ext"), "{}", step.log);
-    let said = format!("{:?}{}", failed.progress, failed.text);
-    assert!(
-        !said.contains(&password) && !said.contains(&format!(":{port}")),
-        "{said}"
-    );
-
-    // Without a secret it says which one is missing.
-    let failed = crate::Build::of(&lab, &project).target("train").fail()?;
-    let log = failed.progress.named(STEP).map(|step| step.log.as_str());
-    assert!(
-        log.is_some_and(|log| log.contains("the build has no secret `sccache`")),
-        "{log:?}"
-    );
+    for kind in ["webdav", "s3", "redis"] {
+        let store = Store::gone(kind)?;
+        let project = project(&lab, &store.required())?;
+        let failed = build(&lab, &project, &store.secret())?.target("train").fail()?;
+        let step = failed.progress.named(STEP).context("the step did not run")?;
+        let (start, end) = step.interval().context("the step did not end")?;
+        // sccache waits 10 seconds for a Redis.
+        assert!(end - start < 15.0, "{kind}: {} s", end - start);
+        let words = format!("the {kind} store of the compiler cache is required: nobody answers ");
+        assert!(step.log.contains(&words), "{}", step.log);
+        assert!(!step.log.contains("running build_ext"), "{}", step.log);
+        let said = format!("{:?}{}", failed.progress, failed.text);
+        let place = format!(":{}", store.port);
+        assert!(
+            !said.contains(&store.password) && !said.contains(&place),
+            "{said}"
+        );
+    }
     Ok(())
 }
 
 #[test]
-fn a_wrong_password_is_told_apart_from_a_server_that_is_gone() -> Result<()> {
+fn a_required_store_without_its_secret_says_which_one_is_missing() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
-    let server = WebDav::start()?;
-    let project = project(&lab, REQUIRED)?;
-    let wrong = server.secret().replace(&server.password, "wrong");
-    let failed = build(&lab, &project, &wrong)?.target("train").fail()?;
+    let project = project(&lab, &Store::gone("webdav")?.required())?;
+    let failed = crate::Build::of(&lab, &project).target("train").fail()?;
     let log = failed.progress.named(STEP).map(|step| step.log.as_str());
-    let words = "it refuses the credentials in the secret `sccache`";
+    let words = "the build has no secret `sccache`";
     assert!(log.is_some_and(|log| log.contains(words)), "{log:?}");
+    // What is no variable of the store is named by its line, and not repeated.
+    let secret = "SCCACHE_WEBDAV_ENDPOINT=http://127.0.0.1:1/\nPASSWORD=hidden\n";
+    let failed = build(&lab, &project, secret)?.target("train").fail()?;
+    let log = failed.progress.named(STEP).map_or("", |step| step.log.as_str());
+    let words = "line 2 of the secret `sccache` is no variable of a webdav store";
+    assert!(log.contains(words) && !log.contains("hidden"), "{log}");
+    Ok(())
+}
+
+#[test]
+fn a_wrong_password_is_told_apart_from_a_store_that_is_gone() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    // sccache does not tell what Redis says when it refuses.
+    for (kind, words) in [
+        ("webdav", "it refuses the credentials in the secret `sccache`"),
+        (
+            "redis",
+            "nobody answers in time at the address in the secret `sccache`, or not to its credentials",
+        ),
+    ] {
+        let store = Store::start(kind)?;
+        let project = project(&lab, &store.required())?;
+        let wrong = store.secret().replace(&store.password, "wrong");
+        let failed = build(&lab, &project, &wrong)?.target("train").fail()?;
+        let log = failed.progress.named(STEP).map(|step| step.log.as_str());
+        assert!(log.is_some_and(|log| log.contains(words)), "{kind}: {log:?}");
+    }
     Ok(())
 }
 
@@ -160,7 +183,7 @@ fn a_wrong_password_is_told_apart_from_a_server_that_is_gone() -> Result<()> {
 fn without_a_store_that_is_not_required_the_build_goes_on_and_says_so() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
     let project = project(&lab, "store = \"webdav\"")?;
-    let secret = format!("SCCACHE_WEBDAV_ENDPOINT=http://127.0.0.1:{}/\n", free_port()?);
+    let secret = Store::gone("webdav")?.secret();
     let built = build(&lab, &project, &secret)?.target("train").succeed()?;
     let counted = counts(&built, "vecadd")?;
     assert!(
@@ -183,11 +206,7 @@ fn without_a_store_that_is_not_required_the_build_goes_on_and_says_so() -> Resul
     );
     // Without its store the mount is still a cache.
     again(&project)?;
-    assert_warm(
-        &sccache::build(&lab, &project, &secret)?
-            .target("train")
-            .succeed()?,
-    )
+    assert_warm(&build(&lab, &project, &secret)?.target("train").succeed()?)
 }
 
 /// Whether a file holds a text anywhere.

@@ -14,8 +14,8 @@ pub(crate) mod progress;
 pub(crate) mod project;
 pub(crate) mod registry;
 pub(crate) mod sccache;
+pub(crate) mod store;
 pub(crate) mod tree;
-pub(crate) mod webdav;
 
 /// A word that no other test and no earlier run has used, for tags and for steps that must be cold.
 pub(crate) fn unique() -> String {

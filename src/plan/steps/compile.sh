@@ -147,6 +147,8 @@ trouble() {
         echo "it cannot be written to, and the secret \`sccache\` does not say READ_ONLY"
     elif grep -qE 'status: 40[13]|PermissionDenied|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|NOAUTH|WRONGPASS' /tmp/sccache-start; then
         echo "it refuses the credentials in the secret \`sccache\`"
+    elif grep -q 'Timed out waiting for server startup' /tmp/sccache-start; then
+        echo "nobody answers in time at the address in the secret \`sccache\`, or not to its credentials"
     elif grep -qiE 'connect|dns error|timed out' /tmp/sccache-start; then
         echo "nobody answers at the address in the secret \`sccache\`"
     else
