@@ -30,6 +30,10 @@ pub(crate) fn claims() -> Vec<Claim> {
         ));
     }
     claims.push(Claim::new(
+        "a store of another kind, required or not, under another prefix rebuilds nothing",
+        another_kind,
+    ));
+    claims.push(Claim::new(
         "a builder with an empty cache mount is answered by the store",
         another_builder,
     ));
@@ -54,6 +58,19 @@ fn moves(lab: &Lab, kind: &'static str) -> Result<String> {
     Ok(format!(
         "moved: 0 executed; compiled again: {hits} of {calls} hits"
     ))
+}
+
+fn another_kind(lab: &Lab) -> Result<String> {
+    let (first, second) = (Store::start("webdav")?, Store::start("redis")?);
+    let project = project(lab, &first.required())?;
+    build(lab, &project, &first.secret())?.target("train").succeed()?;
+    project.spec(&first.required(), "store = \"redis\"")?;
+    project.spec("scope = \"", "scope = \"another-")?;
+    let built = build(lab, &project, &second.secret())?
+        .target("train")
+        .succeed()?;
+    ensure!(built.executed().is_empty(), "{:?}", built.executed());
+    Ok("0 executed".to_owned())
 }
 
 /// Engine 26.1 has cache mounts of its own.
