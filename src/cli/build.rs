@@ -178,7 +178,8 @@ fn counts(metadata: &Path) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A line for each wheel of a platform. The platform is empty when there is but one.
+/// A line for each wheel of a platform. The platform is empty when there is but one. Writing to a string cannot fail, so
+/// results of `writeln!` are dropped.
 fn counts_table(platform: &str, wheels: &BTreeMap<String, Counted>) -> String {
     let head = ["wheel", "cache", "hits", "of", "uncacheable", "seconds", ""];
     let mut rows = vec![head.map(str::to_owned)];
@@ -207,10 +208,12 @@ fn counts_table(platform: &str, wheels: &BTreeMap<String, Counted>) -> String {
             .to_owned(),
         ]);
     }
-    let mut text = table(&rows);
+    let mut text = String::new();
+    for line in table(&rows).lines() {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
     for (name, counted) in wheels {
         for (reason, number) in &counted.counts.uncacheable {
-            // Writing to a string cannot fail.
             let _ = writeln!(text, "{name}: {number} calls uncacheable: {reason}");
         }
     }
