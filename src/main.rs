@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use mimalloc::MiMalloc;
 use wheelbase::gateway::{Client, Options};
@@ -25,11 +26,15 @@ fn main() -> ExitCode {
 
 /// Serves the build and ends the process from within, with nothing dropped before: see `Returned::exit`.
 fn serve(options: &Options) -> anyhow::Result<Infallible> {
+    // The library has no clock: what it makes of a spec and a lock must not depend on one.
+    let began = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         let client = Client::connect_stdio().await?;
-        wheelbase::frontend::serve(&client, options).await?.exit()
+        wheelbase::frontend::serve(&client, options, began).await?.exit()
     })
 }

@@ -282,6 +282,30 @@ fn what_must_not_rebuild_anything_is_in_no_key() {
 }
 
 #[test]
+fn a_store_is_in_keys_as_a_network_and_no_more() {
+    let keys = |cache: &str| {
+        let cache = format!("[compiler-cache]\ntool = \"sccache\"\n{cache}\n[images.train]");
+        keys("serve", &[("wheelbase.toml", "[images.train]", &cache)])
+    };
+    let store = keys("store = \"webdav\"");
+    assert_eq!(store, keys("store = \"s3\"\nrequire = true\nscope = \"other\""));
+    let mount = keys("");
+    let other: Vec<&String> = store
+        .keys()
+        .filter(|stage| store[*stage] != mount[*stage])
+        .collect();
+    assert_eq!(
+        other,
+        [
+            "layer markupsafe",
+            "layer rowmax",
+            "wheel markupsafe",
+            "wheel rowmax"
+        ]
+    );
+}
+
+#[test]
 fn what_matters_is_in_exactly_the_keys_that_it_matters_to() {
     let spec = "wheelbase.toml";
     let layer = changed(

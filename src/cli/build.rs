@@ -1,16 +1,24 @@
 //! `wheelbase build`: `docker buildx build` with the flags that a GPU image wants.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
 use clap::Args;
+use serde_json::Value;
+
+use super::tally::table;
+use crate::plan::{COUNTS, Counted, read_report};
 
 /// Builds an image with `docker buildx build`.
 ///
 /// Layers are compressed with zstd level 1, which takes a quarter of gzip's time on a 7 GB image. What stands
-/// after `--` is handed to buildx as it is.
+/// after `--` is handed to buildx as it is. At the end standard error has a table of what the compiler cache did for each
+/// wheel.
 #[derive(Debug, Args)]
 pub(super) struct Build {
     /// The image to build; the spec's default when none is named.
@@ -46,7 +54,7 @@ pub(super) struct Build {
 
 impl Build {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        let arguments = self.arguments(!self.load || driver_is_docker());
+        let mut arguments = self.arguments(!self.load || driver_is_docker());
         if self.print {
             let words: Vec<String> = arguments
                 .iter()
@@ -55,15 +63,52 @@ impl Build {
             super::print(format!("docker {}\n", words.join(" ")).as_bytes())?;
             return Ok(ExitCode::SUCCESS);
         }
+        // The metadata file has the counts. The user's own is read where there is one.
+        let named = self.metadata_file();
+        let ours = named.is_none();
+        let metadata = named.unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("wheelbase-metadata-{}.json", std::process::id()))
+        });
+        if ours {
+            let context = arguments.pop();
+            arguments.extend(["--metadata-file".into(), metadata.clone().into()]);
+            arguments.extend(context);
+        }
         let status = Command::new("docker")
             .args(&arguments)
             .status()
             .context("failed to run `docker`; `wheelbase build` needs Docker with buildx")?;
+        if status.success()
+            && let Some(text) = counts(&metadata)
+        {
+            // Standard output may be the image's archive.
+            write!(std::io::stderr(), "\n{text}").ok();
+        }
+        if ours {
+            std::fs::remove_file(&metadata).ok();
+        }
         // Docker's own exit status, so that scripts see what they would see without us.
         Ok(status
             .code()
             .and_then(|code| u8::try_from(code).ok())
             .map_or(ExitCode::FAILURE, ExitCode::from))
+    }
+
+    /// The metadata file that is asked for after `--`.
+    fn metadata_file(&self) -> Option<PathBuf> {
+        let mut words = self.buildx.iter();
+        while let Some(word) = words.next() {
+            if word == "--metadata-file" {
+                return words.next().map(PathBuf::from);
+            }
+            if let Some(file) = word
+                .to_str()
+                .and_then(|word| word.strip_prefix("--metadata-file="))
+            {
+                return Some(file.into());
+            }
+        }
+        None
     }
 
     /// `driver_is_docker`: the builder is Docker's own, whose image store is reached with `type=image`; from any other
@@ -109,6 +154,70 @@ impl Build {
         });
         arguments
     }
+}
+
+/// What a metadata file says of compiler caches; `None` when nothing was compiled, now or earlier.
+fn counts(metadata: &Path) -> Option<String> {
+    let metadata: Value = serde_json::from_str(&std::fs::read_to_string(metadata).ok()?).ok()?;
+    let prefix = format!("frontend.{COUNTS}");
+    let mut text = String::new();
+    for (key, value) in metadata.as_object()? {
+        let Some(platform) = key.strip_prefix(&prefix) else {
+            continue;
+        };
+        // The client writes JSON as JSON, or as a string where it takes it for one.
+        let report = match value.as_str() {
+            Some(text) => serde_json::from_str(text).ok()?,
+            None => value.clone(),
+        };
+        text.push_str(&counts_table(
+            platform.trim_start_matches('/'),
+            &read_report(&report)?,
+        ));
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// A line for each wheel of a platform. The platform is empty when there is but one. Writing to a string cannot fail, so
+/// results of `writeln!` are dropped.
+fn counts_table(platform: &str, wheels: &BTreeMap<String, Counted>) -> String {
+    let head = ["wheel", "cache", "hits", "of", "uncacheable", "seconds", ""];
+    let mut rows = vec![head.map(str::to_owned)];
+    for (name, Counted { compiled, counts }) in wheels {
+        let uncacheable: u64 = counts.uncacheable.values().sum();
+        let name = if platform.is_empty() {
+            name.clone()
+        } else {
+            format!("{name} ({platform})")
+        };
+        rows.push([
+            name,
+            match counts.store.as_str() {
+                "mount" => counts.tool.clone(),
+                store => format!("{} ({store})", counts.tool),
+            },
+            counts.hits.to_string(),
+            counts.cacheable().to_string(),
+            uncacheable.to_string(),
+            counts.seconds.to_string(),
+            if *compiled {
+                "compiled now"
+            } else {
+                "compiled by an earlier build"
+            }
+            .to_owned(),
+        ]);
+    }
+    let mut text = String::new();
+    for line in table(&rows).lines() {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    for (name, counted) in wheels {
+        for (reason, number) in &counted.counts.uncacheable {
+            let _ = writeln!(text, "{name}: {number} calls uncacheable: {reason}");
+        }
+    }
+    text
 }
 
 /// Whether the current builder is Docker's own.
@@ -171,6 +280,59 @@ mod tests {
             "buildx build --file wheelbase.toml --output type=image,compression=gzip,push=true --progress plain ."
         );
         assert!(words(&["--load"], false).contains("type=docker"));
+    }
+
+    #[test]
+    fn counts_are_a_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("metadata.json");
+        let counts = serde_json::json!({
+            "tool": "ccache", "store": "mount", "unreached": false, "hits": 3, "misses": 1, "errors": 0, "uncacheable": { "unsupported compiler option": 2 },
+            "known": true, "ended": 1_800_000_000_000_u64, "seconds": 12,
+        });
+        let report = serde_json::json!({
+            "version": 1, "wheels": { "vecadd": { "compiled": true, "counts": counts } },
+        });
+        // As the client writes it: here as a string, there as JSON.
+        for value in [report.to_string().into(), report] {
+            let metadata = serde_json::json!({ "frontend.dev.wheelbase.compiler-cache": value });
+            std::fs::write(&file, metadata.to_string()).unwrap();
+            let said = super::counts(&file).unwrap();
+            let words: Vec<Vec<&str>> = said
+                .lines()
+                .map(|line| line.split_whitespace().collect())
+                .collect();
+            assert_eq!(
+                words[1],
+                ["vecadd", "ccache", "3", "4", "2", "12", "compiled", "now"]
+            );
+            assert_eq!(
+                said.lines().last(),
+                Some("vecadd: 2 calls uncacheable: unsupported compiler option")
+            );
+        }
+        std::fs::write(&file, "{}").unwrap();
+        assert_eq!(super::counts(&file), None);
+    }
+
+    #[test]
+    fn the_users_metadata_file_is_read() {
+        let build = |arguments: &[&str]| Build {
+            image: None,
+            file: "wheelbase.toml".into(),
+            context: None,
+            tag: Vec::new(),
+            load: false,
+            push: false,
+            platform: None,
+            compression: "zstd".into(),
+            print: false,
+            buildx: arguments.iter().map(OsString::from).collect(),
+        };
+        let file = Some(PathBuf::from("a.json"));
+        assert_eq!(build(&["--metadata-file", "a.json"]).metadata_file(), file);
+        assert_eq!(build(&["--metadata-file=a.json", "--pull"]).metadata_file(), file);
+        assert_eq!(build(&["--pull"]).metadata_file(), None);
     }
 
     #[test]

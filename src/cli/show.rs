@@ -163,7 +163,7 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Image(_) => "image",
         Work::System(_) => "system",
         Work::Python(_) => "python",
-        Work::UnpackUv { .. } => "uv",
+        Work::Unpack { program, .. } => program,
         Work::Venv { .. } => "venv",
         Work::Install(_) => "install",
         Work::InstallWheels { .. } => "install-wheels",

@@ -136,7 +136,7 @@ fn count(number: usize, what: &str) -> String {
 }
 
 /// Columns of equal width: the first to the left, numbers to the right.
-fn table<const N: usize>(rows: &[[String; N]]) -> String {
+pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         rows.iter()
             .map(|row| row[column].chars().count())

@@ -55,7 +55,7 @@ impl From<gateway::Error> for Failure {
 /// Compares what the graph asks for with what the daemon has, before the daemon refuses it with less to say.
 pub(super) fn check_capabilities(client: &Client, emitted: &Emitted) -> Result<(), Failure> {
     let mut missing = Vec::new();
-    let outputs = std::iter::once(emitted.image).chain(emitted.lists.map(|lists| lists.folder));
+    let outputs = std::iter::once(emitted.image).chain(emitted.reports.iter().map(|reports| reports.folder));
     for (id, vertices) in outputs.flat_map(|output| emitted.graph.caps(output)) {
         if let Err(lack) = client.caps().llb.require(&id) {
             let since = Cap::ALL.iter().find(|cap| cap.id() == id).map(|cap| cap.since());

@@ -3,21 +3,19 @@
 //! BuildKit starts this program in the frontend image and talks to it over standard input and output. Everything
 //! that goes wrong is an answer to the user, with the line of the spec where there is one; nothing is printed.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
-use tokio::task::JoinSet;
 
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
-use crate::llb::{Emitted, NoCache, Surroundings, emit};
-use crate::plan::{self, Plan, forbid};
+use crate::llb::{Counting, Emitted, NoCache, Surroundings, emit};
+use crate::plan::{self, Plan};
 
 mod contexts;
 mod failure;
 mod ignore;
 mod prepare;
 mod read;
+mod reports;
 mod resolve;
 mod subrequest;
 
@@ -26,19 +24,19 @@ use prepare::Prepared;
 use read::Read;
 use resolve::Questions;
 
-/// Answers the build that this process was started for.
+/// Answers the build that this process was started for, in milliseconds since 1970 at `began`.
 ///
 /// # Errors
 ///
 /// When the daemon does not take the answer.
-pub async fn serve(client: &Client, options: &Options) -> Result<Returned, gateway::Error> {
-    match answer(client, options).await {
+pub async fn serve(client: &Client, options: &Options, began: u64) -> Result<Returned, gateway::Error> {
+    match answer(client, options, began).await {
         Ok(result) => client.return_result(result).await,
         Err(failure) => client.return_error(failure.into_status()).await,
     }
 }
 
-async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
+async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildResult, Failure> {
     if let Some(request) = options.request_id() {
         return subrequest::answer(client, options, request).await;
     }
@@ -58,77 +56,83 @@ async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failu
     } = prepare::prepare(client, options, platforms).await?;
 
     let mut images = Vec::new();
-    let mut plans = Vec::new();
+    let mut notes = Vec::new();
     for questions in questions {
         let platform = questions.platform.clone();
-        let (built, compact) = build(client, options, &read, &image, questions).await?;
+        let (built, metadata) = build(client, options, &read, &image, questions, began).await?;
         images.push(built);
-        plans.push((platform, compact));
+        notes.push((platform, metadata));
     }
     let several = options.multi_platform()?;
     let mut result = match images.pop() {
         Some(only) if images.is_empty() && !several => BuildResult::image(only),
         last => BuildResult::images(images.into_iter().chain(last).collect()),
     };
-    for (platform, compact) in plans {
+    for (platform, metadata) in notes {
         let suffix = if several {
             format!("/{platform}")
         } else {
             String::new()
         };
-        result
-            .metadata
-            .insert(format!("frontend.{}{suffix}", plan::LABEL), compact);
+        for (key, value) in metadata {
+            result
+                .metadata
+                .insert(format!("frontend.{key}{suffix}"), value.to_string().into_bytes());
+        }
     }
     Ok(result)
 }
 
-/// One image for one platform, with its compact plan.
+/// One image for one platform, with what the metadata of the build says of it: the compact plan, and what the compiler
+/// cache did.
 async fn build(
     client: &Client,
     options: &Options,
     read: &Read,
     image: &str,
     questions: Questions,
-) -> Result<(PlatformImage, Vec<u8>), Failure> {
+    began: u64,
+) -> Result<(PlatformImage, Vec<(&'static str, Value)>), Failure> {
     let platform = questions.platform.clone();
     let plan = prepare::planned(read, image, questions).await?;
-    let surroundings = surroundings(client, options, read)?;
+    let surroundings = surroundings(client, options, read, &plan.images[image])?;
     failure::check_patterns(&plan, &surroundings)?;
     let mut emitted = emit(&plan, image, &surroundings);
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
 
     // The check and the image need the same steps; waiting for one before asking for the other would only add up.
-    let (checked, reference) = tokio::join!(
-        check_forbidden(client, options, &plan, image, &emitted),
+    let (reported, reference) = tokio::join!(
+        reports::read(client, options, &plan, image, &emitted),
         solve_image(client, options, &emitted),
     );
-    checked?;
+    let counts = reported?;
     let reference = reference?;
     let config = config(&plan, image, options);
-    let compact = plan::compact(&plan, image)
-        .unwrap_or_default()
-        .to_string()
-        .into_bytes();
+    let mut metadata = vec![(plan::LABEL, plan::compact(&plan, image).unwrap_or_default())];
+    if !counts.is_empty() {
+        let (report, warnings) = reports::judge(&plan, counts, began);
+        read.tell(client, &warnings).await;
+        metadata.push((plan::COUNTS, report));
+    }
     Ok((
         PlatformImage {
             platform,
             reference,
             config,
         },
-        compact,
+        metadata,
     ))
 }
 
-/// The finished filesystem. It is made at once where there is a check to wait for, and when the exporter asks for it
+/// The finished filesystem. It is made at once where there are reports to wait for, and when the exporter asks for it
 /// otherwise.
 async fn solve_image(
     client: &Client,
     options: &Options,
     emitted: &Emitted,
 ) -> Result<Option<Reference>, Failure> {
-    let evaluate = emitted.lists.is_some() && client.caps().frontend.supports("gateway.solve.evaluate");
+    let evaluate = emitted.reports.is_some() && client.caps().frontend.supports("gateway.solve.evaluate");
     let solve = Solve {
         cache_imports: options.cache_imports()?,
         evaluate,
@@ -138,7 +142,12 @@ async fn solve_image(
 }
 
 /// What the daemon can do and what the client wants, as far as it shapes the graph.
-fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surroundings, Diagnostic> {
+fn surroundings(
+    client: &Client,
+    options: &Options,
+    read: &Read,
+    plan: &plan::ImagePlan,
+) -> Result<Surroundings, Diagnostic> {
     let caps = &client.caps().llb;
     Ok(Surroundings {
         session: options.session_of("context").to_owned(),
@@ -148,6 +157,13 @@ fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surro
         patterns: caps.supports("file.copy.includeexcludepatterns"),
         online: options.network()?,
         resolve_mode: options.resolve_mode()?,
+        // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
+        // it again. Where lists are read, the steps that install are needed anyway.
+        counts: if plan.lists.is_empty() && !options.cache_imports()?.is_empty() {
+            Counting::Left
+        } else {
+            Counting::Asked
+        },
         no_cache: match options.no_cache() {
             gateway::NoCache::Nothing => NoCache::None,
             gateway::NoCache::Everything => NoCache::All,
@@ -156,50 +172,6 @@ fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surro
         proxy: options.proxy(),
         extra_hosts: options.extra_hosts()?,
     })
-}
-
-/// Reads the file lists that the steps left and compares them with what the spec forbids.
-async fn check_forbidden(
-    client: &Client,
-    options: &Options,
-    plan: &Plan,
-    image: &str,
-    emitted: &Emitted,
-) -> Result<(), Failure> {
-    let Some(lists) = &emitted.lists else {
-        return Ok(());
-    };
-    let solve = Solve {
-        cache_imports: options.cache_imports()?,
-        ..Solve::definition(emitted.graph.definition(lists.folder))
-    };
-    let result = client.solve(solve).await?;
-    let mut reads = JoinSet::new();
-    for index in 0..lists.count {
-        let (client, folder) = (client.clone(), result.single()?.cloned());
-        reads.spawn(async move { (index, read_list(&client, folder, index).await) });
-    }
-    let lists: BTreeMap<_, _> = reads.join_all().await.into_iter().collect();
-    let mut tree = forbid::Tree::default();
-    for list in lists.into_values() {
-        tree.lay(&list?)
-            .map_err(|error| Diagnostic::error(error.to_string()))?;
-    }
-    let errors = forbid::check(image, &tree, &plan.images[image].forbid);
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(errors.into())
-    }
-}
-
-async fn read_list(client: &Client, folder: Option<Reference>, index: usize) -> Result<String, Failure> {
-    let bytes = match folder {
-        Some(folder) => client.read_file(&folder, &format!("/{index}")).await?,
-        None => None,
-    };
-    let bytes = bytes.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The image config, with the client's labels laid over the spec's.

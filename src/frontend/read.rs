@@ -46,10 +46,14 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Tells the user what will build but is probably not meant. A daemon that cannot show warnings is no reason to
-    /// fail.
+    /// Tells the user what will build but is probably not meant.
     pub(super) async fn warn(&self, client: &Client) {
-        for warning in &self.warnings {
+        self.tell(client, &self.warnings).await;
+    }
+
+    /// Shows warnings. A daemon that cannot show them is no reason to fail.
+    pub(super) async fn tell(&self, client: &Client, warnings: &[Diagnostic]) {
+        for warning in warnings {
             client
                 .warn(Warning::from_diagnostic(warning, &self.vertex))
                 .await

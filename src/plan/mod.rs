@@ -22,6 +22,8 @@ use crate::platform::Platform;
 use crate::spec::Spec;
 
 mod compact;
+mod compiler_cache;
+mod counts;
 mod explain;
 mod footprint;
 pub mod forbid;
@@ -38,13 +40,16 @@ mod toolkit;
 mod wheel;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
+pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
 pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
-    Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
-    Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
+    CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
+    Package, Plan, Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
 };
+// What keeps objects outside the builder is said alike in a spec and in a plan.
+pub use crate::spec::{Store, StoreKind};
 pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 

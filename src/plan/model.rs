@@ -13,6 +13,7 @@ use super::key::{Input, Key};
 use crate::diagnostic::Location;
 use crate::lock::Indexes;
 use crate::platform::Platform;
+use crate::spec::Store;
 
 /// Index of a stage in [`Plan::stages`]; a stage only refers to stages before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -84,12 +85,14 @@ pub enum Work {
     System(System),
     /// An interpreter at `/opt/python`. The result is a tree.
     Python(PythonSource),
-    /// The uv binary from its wheel; the result is a folder with `uv`.
-    UnpackUv {
+    /// One program out of a wheel or a tar archive; the result is a folder with it.
+    Unpack {
         /// Where Python is found.
         root: Root,
-        /// The wheel.
-        wheel: Download,
+        /// The wheel or the archive.
+        file: Download,
+        /// Its name: `uv` or `sccache`.
+        program: &'static str,
     },
     /// The empty virtual environment at `/opt/venv`, a tree.
     Venv {
@@ -258,13 +261,42 @@ pub enum Source {
     Archive(Download),
 }
 
-/// A compiler cache in a cache mount.
+/// A compiler cache in a cache mount, and perhaps in a store outside the builder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompilerCache {
+    /// What runs it.
+    pub tool: CacheTool,
+    /// Prefix of objects in a store. Not part of the key.
+    pub scope: String,
     /// Id of the cache mount: scope, tool and platform. Not part of the key.
     pub id: String,
     /// Largest size in megabytes. Not part of the key.
     pub max_megabytes: u32,
+}
+
+/// What runs a compiler cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheTool {
+    /// ccache of the devel tier.
+    Ccache,
+    /// sccache.
+    Sccache {
+        /// The stage with the binary.
+        binary: StageId,
+        /// The store outside the builder. That there is one is part of the key, since it gives the step a network; which
+        /// one is not.
+        store: Option<Store>,
+    },
+}
+
+impl CacheTool {
+    /// The tool's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ccache => "ccache",
+            Self::Sccache { .. } => "sccache",
+        }
+    }
 }
 
 /// A folder with a pyproject.toml that becomes a wheel.
@@ -328,12 +360,21 @@ impl Work {
             Self::Image(_) | Self::Python(PythonSource::Archive(_)) => Vec::new(),
             Self::System(System { on, .. }) | Self::Copy(CopyTree { on, .. }) => vec![*on],
             Self::Python(PythonSource::Image { image, .. }) => vec![*image],
-            Self::UnpackUv { root, .. } => on_root(root),
+            Self::Unpack { root, .. } => on_root(root),
             Self::Venv { root }
             | Self::Install(Install { root, .. })
-            | Self::Compile(Compile { root, .. })
             | Self::Project(Project { root, .. }) => {
                 let mut stages = on_root(root);
+                stages.push(uv);
+                stages
+            }
+            Self::Compile(compile) => {
+                let mut stages = on_root(&compile.root);
+                if let Some(CacheTool::Sccache { binary, .. }) =
+                    compile.cache.as_ref().map(|cache| cache.tool)
+                {
+                    stages.push(binary);
+                }
                 stages.push(uv);
                 stages
             }

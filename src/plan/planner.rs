@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::{Input, Key, key, sha256};
 use super::model::{
-    CompilerCache, Download, ImageSource, Install, Package, Plan, PythonSource, Root, Stage, StageId, Supply,
-    System, Work,
+    Download, ImageSource, Install, Package, Plan, PythonSource, Root, Stage, StageId, Supply, System, Work,
 };
 use super::{Request, layers, steps};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Indexes, PythonVersion, Target};
-use crate::spec::{CompilerCacheTool, OsFamily, Provider, Spec, Tier, Uv};
+use crate::spec::{OsFamily, Provider, Spec, Tier, Uv};
 
 /// glibc assumed of tiers that the spec says no operating system for: the floor of current torch wheels.
 const DEFAULT_GLIBC: (u32, u32) = (2, 28);
@@ -138,7 +137,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A published image.
-    fn published(&mut self, name: &str, reference: &str, location: Location) -> StageId {
+    pub(super) fn published(&mut self, name: &str, reference: &str, location: Location) -> StageId {
         let resolved = self.request.resolved.get(reference);
         let digest = resolved.and_then(|resolved| resolved.digest.clone());
         let config = resolved.map(|resolved| resolved.config.clone());
@@ -271,16 +270,28 @@ impl<'a> Planner<'a> {
             Uv::Wheel(wheel) => {
                 let location = self.spec.locate(&wheel.url);
                 let wheel = download(wheel.url.get_ref(), &wheel.sha256);
-                let mut inputs = self.root_inputs(python);
-                inputs.push(Input::new("wheel", format!("sha256:{}", wheel.sha256)));
-                inputs.push(Input::new("step", sha256(&steps::unpack_uv())));
-                let work = Work::UnpackUv {
-                    root: python.clone(),
-                    wheel,
-                };
-                self.stage("uv", "uv", work, inputs, Some(location))
+                self.unpack("uv", python, wheel, location)
             }
         }
+    }
+
+    /// The folder with one program out of a file.
+    pub(super) fn unpack(
+        &mut self,
+        program: &'static str,
+        python: &Root,
+        file: Download,
+        location: Location,
+    ) -> StageId {
+        let mut inputs = self.root_inputs(python);
+        inputs.push(Input::new("file", format!("sha256:{}", file.sha256)));
+        inputs.push(Input::new("step", sha256(&steps::unpack())));
+        let work = Work::Unpack {
+            root: python.clone(),
+            file,
+            program,
+        };
+        self.stage(program, program, work, inputs, Some(location))
     }
 
     /// The Python tier with the empty environment laid upon it.
@@ -360,20 +371,6 @@ impl<'a> Planner<'a> {
         stages.sort_by_key(|(_, bucket)| *bucket);
         stages
     }
-
-    /// The compiler cache of the spec, if it has one.
-    pub(super) fn compiler_cache(&self) -> Option<CompilerCache> {
-        match self.spec.compiler_cache.tool {
-            CompilerCacheTool::None => None,
-            CompilerCacheTool::Ccache => {
-                let platform = self.request.platform.to_string().replace('/', "-");
-                Some(CompilerCache {
-                    id: format!("wheelbase-ccache-{platform}-{}", self.spec.compiler_cache.scope),
-                    max_megabytes: megabytes(&self.spec.compiler_cache.max_size),
-                })
-            }
-        }
-    }
 }
 
 /// What a tier needs beside what it has.
@@ -446,24 +443,6 @@ pub(super) fn download(url: &str, sha256: &str) -> Download {
     }
 }
 
-/// A size as ccache writes it, in megabytes: a number with `k`, `M`, `G` (the default) or `T`, or with `Ki` to `Ti`.
-/// 0, which ccache takes as no limit, for what is none.
-fn megabytes(size: &str) -> u32 {
-    let digits = size
-        .find(|character: char| !character.is_ascii_digit())
-        .unwrap_or(size.len());
-    let Ok(number) = size[..digits].parse::<u64>() else {
-        return 0;
-    };
-    let unit: u64 = match size[digits..].trim() {
-        "k" | "K" | "Ki" | "KB" => 1_000,
-        "M" | "Mi" | "MB" => 1_000_000,
-        "T" | "Ti" | "TB" => 1_000_000_000_000,
-        _ => 1_000_000_000,
-    };
-    u32::try_from(number.saturating_mul(unit).div_ceil(1_000_000)).unwrap_or(u32::MAX)
-}
-
 /// `config.Env` of an image config.
 fn config_env(config: &serde_json::Value) -> BTreeMap<String, String> {
     config["config"]["Env"]
@@ -478,16 +457,6 @@ fn config_env(config: &serde_json::Value) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_in_megabytes() {
-        assert_eq!(megabytes("10G"), 10_000);
-        assert_eq!(megabytes("5"), 5_000);
-        assert_eq!(megabytes("500M"), 500);
-        assert_eq!(megabytes("1k"), 1);
-        assert_eq!(megabytes("2T"), 2_000_000);
-        assert_eq!(megabytes("much"), 0);
-    }
 
     #[test]
     fn a_download_is_named_by_its_url() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::planner::python_tier;
 use super::{Plan, Work};
 use crate::diagnostic::Location;
-use crate::spec::{Image, Provider, Spec, Tier, Uv};
+use crate::spec::{CompilerCacheTool, Image, Provider, Sccache, Spec, Tier, Uv};
 
 /// The image references that a plan stands on, with the place of each. Planning comes first, without answers: what the
 /// lock or the spec has wrong is said before any answer counts, and an image that nothing is made from is not asked
@@ -35,7 +35,14 @@ pub fn foreseen(spec: &Spec, image: &Image) -> BTreeSet<String> {
         Uv::Image { reference } => Some(reference),
         Uv::Wheel(_) => None,
     };
+    let sccache = match (&spec.compiler_cache.sccache, spec.compiler_cache.tool) {
+        (Sccache::Image { reference }, CompilerCacheTool::Sccache) if !image.wheels.is_empty() => {
+            Some(reference)
+        }
+        _ => None,
+    };
     tiers
+        .chain(sccache)
         .chain(python)
         .chain(uv)
         .map(|reference| reference.get_ref().clone())
@@ -78,6 +85,9 @@ tiers.runtime = "registry.example/runtime:1"
 tiers.devel = "registry.example/devel:1"
 [wheels.kernel]
 source = { path = "kernel" }
+[compiler-cache]
+tool = "sccache"
+sccache = { image = "registry.example/sccache:1" }
 [images.small]
 tier = "runtime"
 packages = ["idna"]
@@ -92,27 +102,25 @@ wheels = ["kernel"]
         let file = SourceFile::new("wheelbase.toml", format!("name = \"app\"\n{TABLES}"));
         let (spec, _) = Spec::parse(&file).unwrap();
         let (lock, _) = Lock::parse(&SourceFile::new("uv.lock", LOCK)).unwrap();
-        for (name, tiers) in [
-            ("small", vec!["base", "runtime"]),
-            ("compiled", vec!["base", "devel", "runtime"]),
+        for (name, images) in [
+            ("small", vec!["base:1", "runtime:1"]),
+            ("compiled", vec!["base:1", "devel:1", "runtime:1", "sccache:1"]),
         ] {
-            let images = BTreeSet::from([name.to_owned()]);
+            let planned_images = BTreeSet::from([name.to_owned()]);
             let planned = plan(&Request {
                 spec: &spec,
                 lock: Some(&lock),
                 projects: &BTreeMap::new(),
                 platform: Platform::linux_amd64(),
                 resolved: &BTreeMap::new(),
-                images: &images,
+                images: &planned_images,
             })
             .unwrap();
             let known = foreseen(&spec, &spec.images[name]);
             let used: BTreeSet<String> = references(&planned).into_keys().collect();
             assert_eq!(known, used);
-            let expected = tiers
-                .iter()
-                .map(|tier| format!("registry.example/{tier}:1"))
-                .chain(["python:3.11", "uv:1"].map(|image| format!("registry.example/{image}")));
+            let expected = images.iter().chain(&["python:3.11", "uv:1"]);
+            let expected = expected.map(|image| format!("registry.example/{image}"));
             assert_eq!(known, expected.collect());
         }
     }

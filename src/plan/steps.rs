@@ -51,6 +51,11 @@ pub fn compile() -> String {
     shell(include_str!("steps/compile.sh"))
 }
 
+/// Python: counts what the compiler cache did.
+pub fn count() -> String {
+    python(include_str!("steps/count.py"))
+}
+
 /// Build the wheel of a workspace member.
 pub fn project() -> String {
     shell(include_str!("steps/project.sh"))
@@ -66,22 +71,23 @@ pub fn list() -> String {
     python(include_str!("steps/list.py"))
 }
 
-/// Python: takes uv out of its wheel.
-pub fn unpack_uv() -> String {
-    python(include_str!("steps/unpack_uv.py"))
+/// Python: takes a program out of a wheel or a tar archive.
+pub fn unpack() -> String {
+    python(include_str!("steps/unpack.py"))
 }
 
 /// Every text by name, for golden tests and `plan`'s own digest of them.
-pub fn all() -> [(&'static str, String); 9] {
+pub fn all() -> [(&'static str, String); 10] {
     [
         ("compile", compile()),
+        ("count", count()),
         ("index", index()),
         ("install", install()),
         ("list", list()),
         ("project", project()),
         ("settle", settle()),
         ("system", system()),
-        ("unpack_uv", unpack_uv()),
+        ("unpack", unpack()),
         ("venv", venv()),
     ]
 }
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn shell_steps_parse() {
         for (name, text) in all() {
-            if ["settle", "list", "unpack_uv"].contains(&name) {
+            if ["count", "settle", "list", "unpack"].contains(&name) {
                 continue;
             }
             let status = std::process::Command::new("sh")

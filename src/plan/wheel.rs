@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::key::{Input, sha256};
-use super::model::{Compile, Project, Source, StageId, Work};
+use super::model::{CacheTool, Compile, Project, Source, StageId, Work};
 use super::packages::{self, Built, ProjectRef, SdistRef};
 use super::planner::{Planner, SystemRequest, download};
 use super::{steps, toolkit};
@@ -31,7 +31,12 @@ impl Planner<'_> {
 
         let cache = self.compiler_cache();
         let mut packages = self.spec.system.devel.clone();
-        packages.extend(cache.iter().map(|_| "ccache".to_owned()));
+        if cache
+            .as_ref()
+            .is_some_and(|cache| cache.tool == CacheTool::Ccache)
+        {
+            packages.insert("ccache".to_owned());
+        }
         root.base = self.system(
             Tier::Devel,
             SystemRequest {
@@ -52,13 +57,11 @@ impl Planner<'_> {
                 .map(|(name, value)| Input::new(format!("env {name}"), value)),
         );
         inputs.extend(wheel.command.iter().map(|command| Input::new("command", command)));
-        if cache.is_some() {
-            inputs.push(Input::new("compiler cache", "ccache"));
-        }
+        inputs.extend(cache.iter().flat_map(|cache| self.cache_inputs(cache)));
         if wheel.network {
             inputs.push(Input::new("network", "yes"));
         }
-        inputs.push(Input::new("step", sha256(&steps::compile())));
+        inputs.push(Input::new("step", sha256(&(steps::compile() + &steps::count()))));
         let compile = Compile {
             name: name.to_owned(),
             root,

@@ -7,9 +7,9 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::findings::Findings;
-use super::model::{CompilerCache, CompilerCacheTool, Layers, Spec, System, Tier, Uv, Wheel};
+use super::model::{Layers, Spec, System, Tier, Uv, Wheel};
 use super::section::Section;
-use super::{gpu, images, names, python, shape, urls, wheels};
+use super::{compiler_cache, gpu, images, names, python, shape, urls, wheels};
 use crate::diagnostic::{Diagnostic, SourceFile};
 
 /// The image that uv is taken from when the file says nothing.
@@ -30,9 +30,6 @@ pub const DEFAULT_MAX_LAYERS: u32 = 40;
 
 /// `layers.max-size` when the file says nothing, in bytes: about 2 GB on disk, which is pulled and unpacked as one piece.
 pub const DEFAULT_MAX_LAYER_SIZE: u64 = 500_000_000;
-
-/// `compiler-cache.max-size` when the file says nothing.
-pub const DEFAULT_CACHE_SIZE: &str = "10G";
 
 impl Spec {
     /// Reads a `wheelbase.toml`.
@@ -96,7 +93,12 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
         devel: images::system(&section, "devel", "`system.devel`", findings),
         runtime: images::system(&section, "runtime", "`system.runtime`", findings),
     };
-    let compiler_cache = compiler_cache(&root.section("compiler-cache"), name.as_ref(), findings);
+    let compiler_cache = compiler_cache::decode(
+        &root.section("compiler-cache"),
+        name.as_ref(),
+        host.as_deref(),
+        findings,
+    );
     let layers = layers(&root.section("layers"), findings);
     Some(Spec {
         file: Arc::clone(file),
@@ -106,7 +108,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
         python: python?,
         uv: uv?,
         system,
-        compiler_cache,
+        compiler_cache: compiler_cache?,
         layers,
         wheels,
         images,
@@ -147,34 +149,6 @@ fn uv(section: &Section<'_>, mirror: Option<&str>, findings: &mut Findings) -> O
     Some(Uv::Image {
         reference: python::image_reference(&image, mirror, findings)?,
     })
-}
-
-fn compiler_cache(
-    section: &Section<'_>,
-    name: Option<&Spanned<String>>,
-    findings: &mut Findings,
-) -> CompilerCache {
-    let tool = match section.string("tool") {
-        Some(tool) if tool.get_ref() == "none" => CompilerCacheTool::None,
-        _ => CompilerCacheTool::Ccache,
-    };
-    let scope = section.string("scope");
-    if let Some(scope) = &scope {
-        findings.check(scope.span(), names::product(scope.get_ref()));
-    }
-    let max_size = section.string("max-size");
-    if let Some(size) = &max_size {
-        findings.check(size.span(), names::cache_size(size.get_ref()));
-    }
-    CompilerCache {
-        tool,
-        scope: scope
-            .as_ref()
-            .or(name)
-            .map(|scope| scope.get_ref().clone())
-            .unwrap_or_default(),
-        max_size: max_size.map_or_else(|| DEFAULT_CACHE_SIZE.to_owned(), Spanned::into_inner),
-    }
 }
 
 fn layers(section: &Section<'_>, findings: &mut Findings) -> Layers {

@@ -6,13 +6,14 @@
 //! Python. All errors come at once, each with its place and a way out.
 //!
 //! The road of a file: `decode` asks the TOML parser for a tree with places; `shape` checks it against the one table of
-//! [`keys`]; then each section is read by its own file (`gpu`, `python`, `wheels`, `images`) with the facts of `cuda`,
+//! [`keys`]; then each section is read by its own file (`gpu`, `python`, `compiler_cache`, `wheels`, `images`) with the facts of `cuda`,
 //! `archs` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
 //! `findings`, and `secrets` keeps credentials out of it. [`schema`] and [`docs`] render the same table of keys for
 //! editors and readers.
 
 mod archs;
 mod circles;
+mod compiler_cache;
 mod cuda;
 mod cuda_tags;
 mod decode;
@@ -37,9 +38,10 @@ mod wheels;
 #[cfg(test)]
 mod tests;
 
+pub use compiler_cache::DEFAULT_CACHE_SIZE;
 pub use decode::{
-    DEFAULT_BUCKETS, DEFAULT_CACHE_SIZE, DEFAULT_LOCK, DEFAULT_MAX_LAYER_SIZE, DEFAULT_MAX_LAYERS,
-    DEFAULT_THRESHOLD, DEFAULT_UV_IMAGE,
+    DEFAULT_BUCKETS, DEFAULT_LOCK, DEFAULT_MAX_LAYER_SIZE, DEFAULT_MAX_LAYERS, DEFAULT_THRESHOLD,
+    DEFAULT_UV_IMAGE,
 };
 pub use model::*;
 pub use names::normalise;

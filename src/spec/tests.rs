@@ -136,6 +136,8 @@ fn a_small_file_and_its_defaults() {
     );
     let cache = CompilerCache {
         tool: CompilerCacheTool::Ccache,
+        sccache: super::compiler_cache::release(0..0),
+        store: None,
         scope: "small".into(),
         max_size: "10G".into(),
     };

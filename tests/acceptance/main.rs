@@ -23,6 +23,7 @@ mod engines;
 mod install;
 mod lock;
 mod mistakes;
+mod wheels;
 
 /// Claims that belong together.
 type Group = fn() -> Vec<Claim>;
@@ -47,7 +48,7 @@ impl Claim {
 }
 
 /// Claims by area. A file of this folder is a group of claims; an area with files of its own has them in a folder.
-const AREAS: [(&str, &[Group]); 2] = [
+const AREAS: [(&str, &[Group]); 3] = [
     (
         "main",
         &[
@@ -60,6 +61,7 @@ const AREAS: [(&str, &[Group]); 2] = [
         ],
     ),
     ("lock", lock::CLAIMS),
+    ("wheels", wheels::CLAIMS),
 ];
 
 fn main() -> ExitCode {

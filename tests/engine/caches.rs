@@ -1,10 +1,12 @@
 //! What runs again, and what the compiler cache answers.
 
 use anyhow::{Context as _, Result};
+use serde_json::json;
 
 use crate::support::build::{Build, Built};
 use crate::support::engine::lab;
 use crate::support::project::Project;
+use crate::support::sccache::{counts, report};
 use crate::support::unique;
 
 #[test]
@@ -32,34 +34,72 @@ fn a_warm_compiler_cache_answers_every_compile() -> Result<()> {
         &format!("[compiler-cache]\nscope = \"{}\"\n[wheels.vecadd]\n", unique()),
     )?;
     project.salt("vecadd")?;
-    let count = |built: &Built, word: &str| -> Result<u32> {
-        let log = &built
-            .progress
-            .named("[wheel vecadd] compile")
-            .context("no compile")?
-            .log;
-        let line = log
-            .lines()
-            .find(|line| line.contains("ccache hits="))
-            .with_context(|| log.clone())?;
-        let value = line
-            .split(word)
-            .nth(1)
-            .and_then(|rest| rest.split_whitespace().next());
-        value
-            .and_then(|value| value.parse().ok())
-            .with_context(|| line.to_owned())
-    };
     let cold = Build::of(&lab, &project).target("train").succeed()?;
-    assert_eq!(count(&cold, "hits=")?, 0, "{}", cold.progress.log());
-    let calls = count(&cold, "misses=")?;
-    assert!(calls >= 4, "{}", cold.progress.log());
+    let counted = counts(&cold, "vecadd")?;
+    let calls = counted["misses"].as_u64().unwrap_or(0);
+    assert!(counted["hits"] == 0 && calls >= 4, "{counted}");
+    assert!(counted["uncacheable"] == json!({}), "{counted}");
+    assert!(cold.progress.warnings.is_empty(), "{:?}", cold.progress.warnings);
     // Another variable runs the step again. (`--no-cache-filter` would: BuildKit empties its cache mounts then.)
     project.edit("wheelbase.toml", "SALT", "OTHER_SALT")?;
     let warm = Build::of(&lab, &project).target("train").succeed()?;
-    assert_eq!(count(&warm, "misses=")?, 0, "{}", warm.progress.log());
-    assert_eq!(count(&warm, "hits=")?, calls, "{}", warm.progress.log());
+    let counted = counts(&warm, "vecadd")?;
+    assert!(counted["hits"] == calls && counted["misses"] == 0, "{counted}");
     // The same wheel came out again, so nothing was installed again.
     assert_eq!(warm.executed(), ["[wheel vecadd] compile"]);
+    // A build that compiles nothing tells the counts of the one that did, and that they are not its own.
+    let cached = Build::of(&lab, &project).target("train").succeed()?;
+    assert_eq!(cached.executed(), [""; 0]);
+    assert_eq!(counts(&cached, "vecadd")?, counted);
+    assert!(report(&warm)?["vecadd"]["compiled"] == true);
+    assert!(report(&cached)?["vecadd"]["compiled"] == false);
+    Ok(())
+}
+
+#[test]
+fn a_cache_that_never_answers_is_warned_of_at_its_wheel() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let project = Project::quickstart(&lab)?;
+    // A time in every call: what a build folder with a random name does to a compiler cache.
+    project.spec(
+        "[wheels.vecadd]\n",
+        &format!(
+            "[compiler-cache]\nscope = \"{}\"\n[wheels.vecadd]\ncommand = \"for n in $(seq 16); do echo 'int f(void) {{ \
+             return STAMP; }}' >$n.c; gcc -DSTAMP=1$(date +%N)L -c $n.c; done; /wheelbase/uv/uv build --wheel --offline \
+             --no-config --no-build-isolation --no-cache --python /opt/venv/bin/python --out-dir /wheels .\"\n",
+            unique()
+        ),
+    )?;
+    let said = "ccache answered ";
+    let warned = |built: &Built| -> Vec<String> {
+        let about = built.progress.warnings.iter();
+        about
+            .filter(|warning| warning.starts_with(said))
+            .cloned()
+            .collect()
+    };
+    let cold = Build::of(&lab, &project).target("train").succeed()?;
+    assert_eq!(warned(&cold), [""; 0], "a cold cache is no reason to warn");
+    let source = "kernels/vecadd/csrc/module.cpp";
+    project.write(source, &(project.read(source)? + "// edited\n"))?;
+    let again = Build::of(&lab, &project).target("train").succeed()?;
+    let counted = counts(&again, "vecadd")?;
+    let line = project.read("wheelbase.toml")?;
+    let line = line
+        .lines()
+        .position(|line| line == "[wheels.vecadd]")
+        .context("no wheel")?
+        + 1;
+    assert_eq!(
+        warned(&again),
+        [format!(
+            "{said}{} of {} compiler calls of wheel `vecadd`, which it has compiled before (line {line})",
+            counted["hits"],
+            counted["hits"].as_u64().unwrap_or(0) + counted["misses"].as_u64().unwrap_or(0),
+        )],
+        "{counted}"
+    );
+    let cached = Build::of(&lab, &project).target("train").succeed()?;
+    assert_eq!(warned(&cached), [""; 0], "what did not run is not warned of");
     Ok(())
 }

@@ -23,6 +23,7 @@ mod mistakes;
 mod progress;
 mod quickstart;
 mod roads;
+mod sccache;
 
 /// The image `serve` of the untouched quickstart, built and exported once for all tests.
 fn serve(lab: &Lab) -> Result<&'static Tree> {

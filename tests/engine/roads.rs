@@ -1,14 +1,11 @@
 //! The other roads: private indexes, interpreters and uv from elsewhere, tiers by name.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use crate::support::build::{Build, Built};
 use crate::support::engine::{Lab, lab};
-use crate::support::project::Project;
-use crate::support::tree::{Tree, sha256};
-use crate::support::unique;
+use crate::support::project::{Project, lab_file, serve_file};
+use crate::support::tree::Tree;
 use crate::{Tag, image};
 
 /// Only what a test of another road needs: no kernels, packages from wheels.
@@ -134,43 +131,12 @@ fn both_roads_to_a_package_leave_the_same_files() -> Result<()> {
     Ok(())
 }
 
-/// A file of the lab, served by its index beside the packages.
-fn serve_file(lab: &Lab, path: &Path) -> Result<(String, String)> {
-    let name = path
-        .file_name()
-        .context("no file name")?
-        .to_string_lossy()
-        .into_owned();
-    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-    let folder = PathBuf::from(std::env::var("WHEELBASE_LAB")?).join("index/static");
-    if !folder.join(&name).exists() {
-        let new = folder.join(format!(".{name}.{}", unique()));
-        std::fs::write(&new, &bytes)?;
-        std::fs::rename(&new, folder.join(&name))?;
-    }
-    Ok((format!("{}/files/{name}", lab.index), sha256(&bytes)))
-}
-
-fn lab_file(folder: &str, prefix: &str) -> Result<PathBuf> {
-    let folder = PathBuf::from(std::env::var("WHEELBASE_LAB")?).join(folder);
-    for entry in std::fs::read_dir(&folder)? {
-        let path = entry?.path();
-        if path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
-        {
-            return Ok(path);
-        }
-    }
-    bail!("{} has no {prefix}*", folder.display())
-}
-
 #[test]
 fn python_from_an_archive_and_uv_from_a_wheel() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
-    let (url, sha256) = serve_file(&lab, &lab_file("index/static", "cpython-3.11")?)?;
+    let (url, sha256) = serve_file(&lab, &lab_file(&lab, "index/static", "cpython-3.11")?)?;
     let python = format!("provider = {{ url = \"{url}\", sha256 = \"{sha256}\" }}");
-    let (url, sha256) = serve_file(&lab, &lab_file("wheels", "uv-")?)?;
+    let (url, sha256) = serve_file(&lab, &lab_file(&lab, "wheels", "uv-")?)?;
     let uv = format!("url = \"{url}\"\nsha256 = \"{sha256}\"");
     let project = Project::quickstart(&lab)?;
     project.write("wheelbase.toml", &small_spec(&lab, CUDA, &python, &uv))?;

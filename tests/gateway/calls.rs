@@ -83,7 +83,7 @@ async fn returned(daemon: &Daemon, options: &[(&str, &str)]) -> wire::ReturnRequ
         .map(|(index, (key, value))| (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}")));
     let client = connect(daemon).await;
     let options = Options::from_env(env);
-    let _ = wheelbase::frontend::serve(&client, &options)
+    let _ = wheelbase::frontend::serve(&client, &options, 0)
         .await
         .expect("an answer");
     match daemon.calls().pop() {

@@ -13,6 +13,8 @@ pub(crate) mod plain;
 pub(crate) mod progress;
 pub(crate) mod project;
 pub(crate) mod registry;
+pub(crate) mod sccache;
+pub(crate) mod store;
 pub(crate) mod tree;
 
 /// A word that no other test and no earlier run has used, for tags and for steps that must be cold.

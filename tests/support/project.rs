@@ -229,6 +229,46 @@ impl Drop for Release {
     }
 }
 
+/// Has the lab's index serve a file beside the packages; gives its URL and SHA-256.
+///
+/// # Errors
+///
+/// When it cannot be copied.
+pub(crate) fn serve_file(lab: &Lab, path: &Path) -> Result<(String, String)> {
+    let name = path
+        .file_name()
+        .context("no file name")?
+        .to_string_lossy()
+        .into_owned();
+    let bytes = fs::read(path).with_context(|| path.display().to_string())?;
+    let folder = lab.folder().join("index/static");
+    if !folder.join(&name).exists() {
+        let new = folder.join(format!(".{name}.{}", super::unique()));
+        fs::write(&new, &bytes)?;
+        fs::rename(&new, folder.join(&name))?;
+    }
+    Ok((format!("{}/files/{name}", lab.index), super::tree::sha256(&bytes)))
+}
+
+/// A file of the lab by its folder and the beginning of its name.
+///
+/// # Errors
+///
+/// When there is none.
+pub(crate) fn lab_file(lab: &Lab, folder: &str, prefix: &str) -> Result<PathBuf> {
+    let folder = lab.folder().join(folder);
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        if path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+        {
+            return Ok(path);
+        }
+    }
+    bail!("{} has no {prefix}*", folder.display())
+}
+
 /// Runs a program of this folder.
 pub(crate) fn python(program: &str, arguments: &[&Path]) -> Result<String> {
     let program = Path::new(env!("CARGO_MANIFEST_DIR"))

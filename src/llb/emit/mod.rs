@@ -21,10 +21,13 @@ use super::{
 /// that the same packages make the same layer on another day.
 const EPOCH: i64 = 315_532_800;
 
+mod compile;
 mod no_cache;
+mod reports;
 mod steps;
 
 pub use no_cache::NoCache;
+pub use reports::Reports;
 
 /// What a graph depends on beside the plan: the client, and what the daemon can do.
 #[derive(Debug, Clone)]
@@ -43,12 +46,24 @@ pub struct Surroundings {
     pub online: Network,
     /// Where images are looked for.
     pub resolve_mode: ResolveMode,
+    /// Whether counts of compiles are asked for.
+    pub counts: Counting,
     /// What is run again.
     pub no_cache: NoCache,
     /// Proxy variables for steps with a network.
     pub proxy: Option<ProxyEnv>,
     /// Further lines of `/etc/hosts` for steps with a network.
     pub extra_hosts: Vec<ExtraHost>,
+}
+
+/// Whether counts of compiles are asked for. They are outputs of the steps that compile: where no result of such a step is
+/// known, asking compiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// They are.
+    Asked,
+    /// They are not.
+    Left,
 }
 
 /// A current daemon and a plain client.
@@ -62,6 +77,7 @@ impl Default for Surroundings {
             patterns: true,
             online: Network::Sandbox,
             resolve_mode: ResolveMode::Default,
+            counts: Counting::Asked,
             no_cache: NoCache::None,
             proxy: None,
             extra_hosts: Vec::new(),
@@ -76,17 +92,8 @@ pub struct Emitted {
     pub graph: Graph,
     /// The finished filesystem.
     pub image: Output,
-    /// What the finished filesystem holds; `None` when nothing is forbidden in the image.
-    pub lists: Option<FileLists>,
-}
-
-/// A folder with the file lists `0`, `1` and so on, which together are the finished filesystem, lowest first.
-#[derive(Debug, Clone, Copy)]
-pub struct FileLists {
-    /// The folder.
-    pub folder: Output,
-    /// How many lists are in it.
-    pub count: usize,
+    /// What steps have to say; `None` when nothing is asked of them.
+    pub reports: Option<Reports>,
 }
 
 /// Translates one image of a plan.
@@ -102,15 +109,16 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         surroundings,
         graph: Graph::new(plan.platform.clone()),
         made: BTreeMap::new(),
+        counts: BTreeMap::new(),
         context: None,
         position: positions(&image_plan.root),
     };
     let output = emitter.lay(&image_plan.root);
-    let lists = emitter.lists(&image_plan.lists);
+    let reports = emitter.reports(&image_plan.lists);
     Emitted {
         graph: emitter.graph,
         image: output,
-        lists,
+        reports,
     }
 }
 
@@ -152,6 +160,8 @@ struct Emitter<'a> {
     surroundings: &'a Surroundings,
     graph: Graph,
     made: BTreeMap<StageId, Made>,
+    /// The folders with counts of what is compiled.
+    counts: BTreeMap<StageId, Output>,
     context: Option<Output>,
     position: BTreeMap<StageId, usize>,
 }
@@ -181,10 +191,10 @@ impl Emitter<'_> {
                 Made::Filesystem(self.system(system, on, metadata))
             }
             Work::Python(source) => self.python(source, metadata),
-            Work::UnpackUv { root, wheel } => {
+            Work::Unpack { root, file, program } => {
                 let root = self.lay(root);
-                let wheel = self.download(wheel);
-                Made::Folder(self.unpack_uv(root, wheel, metadata))
+                let file = self.download(file);
+                Made::Folder(self.unpack(program, root, file, metadata))
             }
             Work::Venv { root } => {
                 let on = self.lay(root);
@@ -207,7 +217,9 @@ impl Emitter<'_> {
             }
             Work::Compile(compile) => {
                 let root = self.lay(&compile.root);
-                Made::Folder(self.compile(compile, root, metadata))
+                let compiled = self.compile(compile, root, metadata);
+                self.counts.insert(id, compiled.counts);
+                Made::Folder(compiled.wheels)
             }
             Work::Project(project) => {
                 let root = self.lay(&project.root);
@@ -414,28 +426,6 @@ impl Emitter<'_> {
             .local(source, Metadata::named("[internal] load build context"));
         self.context = Some(context);
         context
-    }
-
-    /// All file lists in one folder: a solve for each would have the daemon load the graph as often.
-    fn lists(&mut self, stages: &[StageId]) -> Option<FileLists> {
-        let mut file = File::scratch();
-        for (index, id) in stages.iter().enumerate() {
-            let list = self.list_of(*id);
-            file = file.copy(Copy::new(list, "/files", format!("/{index}")));
-        }
-        let metadata = Metadata::named(format!("[{}] take file lists", self.image)).group(self.assembly());
-        (!stages.is_empty()).then(|| FileLists {
-            folder: self.graph.file(file, metadata),
-            count: stages.len(),
-        })
-    }
-
-    /// The folder with a stage's file list.
-    fn list_of(&mut self, id: StageId) -> Output {
-        match self.make(id) {
-            Made::Tree(Tree { list: Some(list), .. }) | Made::Folder(list) | Made::Filesystem(list) => list,
-            Made::Tree(tree) => tree.alone,
-        }
     }
 
     /// Name, place and cache behaviour of a stage's main vertex.

@@ -3,23 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::super::{
-    Access, Bind, Copy, Exec, ExtraHost, File, GitSource, Metadata, Mkfile, Mount, Network, Output, Sharing,
-    Timestamp,
+    Copy, Exec, File, GitSource, Metadata, Mkfile, Mount, Network, Output, Sharing, Timestamp,
 };
 use super::{EPOCH, Emitter};
-use crate::plan::{Compile, Install, Project, Source, Stage, Supply, System, Work, steps};
+use crate::plan::{Install, Project, Source, Stage, Supply, System, Work, steps};
 
 /// `PATH` of steps that do not need the tier's own.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Where a step's texts are mounted.
 const STEP: &str = "/wheelbase/step";
 const SETTLE: &str = "/wheelbase/settle";
 const PROGRAM: &str = "/wheelbase/program";
-
-/// Names under which numbers are handed to a step outside its key; see `number`.
-const JOBS: &str = "jobs.wheelbase.internal";
-const CACHE_MEGABYTES: &str = "cache.wheelbase.internal";
 
 /// What an install step leaves.
 #[derive(Debug, Clone, Copy)]
@@ -57,20 +52,10 @@ pub(super) fn describe(stage: &Stage) -> String {
         }
         Work::Venv { .. } => "make /opt/venv".to_owned(),
         Work::Python(_) => "put Python into /opt/python".to_owned(),
-        Work::UnpackUv { .. } => "unpack".to_owned(),
+        Work::Unpack { .. } => "unpack".to_owned(),
         Work::List { .. } => "list".to_owned(),
         Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),
         Work::Image(_) | Work::Compile(_) | Work::Project(_) => stage.name.clone(),
-    }
-}
-
-/// A number as an IPv4 address with a name: the name is in the step's key, the address is not
-/// (`solver/llbsolver/ops/exec.go` leaves it out). Read back from /etc/hosts.
-fn number(host: &str, number: u32) -> ExtraHost {
-    let [_, high, middle, low] = number.min(0x00ff_ffff).to_be_bytes();
-    ExtraHost {
-        host: host.to_owned(),
-        ip: format!("0.{high}.{middle}.{low}"),
     }
 }
 
@@ -100,7 +85,12 @@ impl Emitter<'_> {
 
     /// A step that runs a shell text. The text is a mounted file and not an argument: it is keyed just the same,
     /// and what BuildKit says of a failed step stays readable.
-    fn shell(&mut self, text: String, arguments: impl IntoIterator<Item = String>, root: Output) -> Exec {
+    pub(super) fn shell(
+        &mut self,
+        text: String,
+        arguments: impl IntoIterator<Item = String>,
+        root: Output,
+    ) -> Exec {
         let head = ["/bin/sh", "-eu", STEP].map(str::to_owned);
         let mut exec = Self::step(head.into_iter().chain(arguments).collect(), root);
         exec.mounts.push(self.program(STEP, text));
@@ -121,7 +111,7 @@ impl Emitter<'_> {
     }
 
     /// A text as a file of a step.
-    fn program(&mut self, dest: &str, text: String) -> Mount {
+    pub(super) fn program(&mut self, dest: &str, text: String) -> Mount {
         let mut file = Mkfile::new("/program", text + "\n");
         file.mode = 0o644;
         file.timestamp = Some(Timestamp::from_seconds(0));
@@ -131,7 +121,7 @@ impl Emitter<'_> {
     }
 
     /// Lets a step use the network, with the client's proxy, hosts and certificate.
-    fn go_online(&self, exec: &mut Exec) {
+    pub(super) fn go_online(&self, exec: &mut Exec) {
         exec.network = self.surroundings.online;
         exec.proxy.clone_from(&self.surroundings.proxy);
         exec.extra_hosts
@@ -177,9 +167,9 @@ impl Emitter<'_> {
         self.graph.exec(exec, metadata).root()
     }
 
-    pub(super) fn unpack_uv(&mut self, root: Output, wheel: Output, metadata: Metadata) -> Output {
-        let mut exec = self.python_step(steps::unpack_uv(), [], root);
-        exec.mounts.push(self.exact("/wheelbase/wheel", wheel));
+    pub(super) fn unpack(&mut self, program: &str, root: Output, file: Output, metadata: Metadata) -> Output {
+        let mut exec = self.python_step(steps::unpack(), [program.to_owned()], root);
+        exec.mounts.push(self.exact("/wheelbase/file", file));
         self.folder_of(exec, "/wheelbase/out", metadata)
     }
 
@@ -272,84 +262,6 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn compile(&mut self, compile: &Compile, root: Output, metadata: Metadata) -> Output {
-        let (shape, source) = match &compile.source {
-            Source::Archive(archive) => ("archive", {
-                let archive = self.download(archive);
-                self.exact("/wheelbase/sdist", archive)
-            }),
-            source => ("folder", {
-                let (source, selector) = self.source(&compile.name, source);
-                let dest = format!("/src/{}", compile.name);
-                Mount::bind(
-                    dest,
-                    Bind {
-                        source: Some(source),
-                        access: Access::Discard,
-                        ..Bind::default()
-                    },
-                )
-                .selector(selector)
-            }),
-        };
-        let tool = if compile.cache.is_some() { "ccache" } else { "none" };
-        let arguments = [
-            compile.name.clone(),
-            shape.to_owned(),
-            tool.to_owned(),
-            compile.command.clone().unwrap_or_default(),
-        ];
-        let mut exec = self.shell(steps::compile(), arguments, root);
-        exec.env.extend(self.compile_env(compile));
-        exec.mounts.push(source);
-        exec.mounts.push(self.uv());
-        if compile.network {
-            self.go_online(&mut exec);
-        }
-        exec.extra_hosts.push(number(JOBS, compile.jobs.unwrap_or(0)));
-        if let Some(cache) = &compile.cache {
-            exec.extra_hosts
-                .push(number(CACHE_MEGABYTES, cache.max_megabytes));
-            exec.mounts.push(Mount::cache(
-                "/wheelbase/cache",
-                cache.id.clone(),
-                Sharing::Shared,
-            ));
-        }
-        self.folder_of(exec, "/wheels", metadata)
-    }
-
-    /// The tier's environment, which compilers rely on, with the virtual environment in front.
-    fn compile_env(&self, compile: &Compile) -> BTreeMap<String, String> {
-        let mut env = match &self.plan.stage(compile.root.base).work {
-            Work::Image(image) => image.env.clone(),
-            Work::System(system) => match &self.plan.stage(system.on).work {
-                Work::Image(image) => image.env.clone(),
-                _ => BTreeMap::new(),
-            },
-            _ => BTreeMap::new(),
-        };
-        let path = env.get("PATH").map_or(PATH, String::as_str);
-        let path = format!("/opt/venv/bin:{path}");
-        let cuda = env
-            .get("CUDA_HOME")
-            .cloned()
-            .unwrap_or_else(|| "/usr/local/cuda".to_owned());
-        env.insert("PATH".to_owned(), path);
-        env.insert("VIRTUAL_ENV".to_owned(), "/opt/venv".to_owned());
-        // Linking against the driver needs the stub; running must not find it.
-        let stubs = format!("{cuda}/lib64/stubs");
-        let library_path = match env.get("LIBRARY_PATH") {
-            Some(path) if path.split(':').any(|part| part == stubs) => path.clone(),
-            Some(path) if !path.is_empty() => format!("{path}:{stubs}"),
-            _ => stubs,
-        };
-        env.insert("LIBRARY_PATH".to_owned(), library_path);
-        env.insert("CUDA_HOME".to_owned(), cuda);
-        env.extend(compile.env.clone());
-        env
-    }
-
     pub(super) fn project(&mut self, project: &Project, root: Output, metadata: Metadata) -> Output {
         let (source, selector) = self.source(&project.name, &project.source);
         let mode = if project.backend_index.is_some() {
@@ -372,7 +284,7 @@ impl Emitter<'_> {
     }
 
     /// A source tree and the folder of it that is meant.
-    fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
+    pub(super) fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
         match source {
             Source::Context {
                 path,
@@ -423,17 +335,5 @@ impl Emitter<'_> {
         exec.mounts.push(Mount::output(dest));
         let executed = self.graph.exec(exec, metadata);
         executed.mount(dest).unwrap_or_else(|| executed.root())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_fit_an_address() {
-        assert_eq!(number("n", 0).ip, "0.0.0.0");
-        assert_eq!(number("n", 10_000).ip, "0.0.39.16");
-        assert_eq!(number("n", u32::MAX).ip, "0.255.255.255");
     }
 }

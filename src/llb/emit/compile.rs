@@ -1,0 +1,210 @@
+//! The compile of a wheel, and what it is told outside of its key.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::super::{Access, Bind, ExtraHost, Metadata, Mount, Output, Sharing};
+use super::Emitter;
+use super::steps::PATH;
+use crate::plan::{CacheTool, Compile, Source, StoreKind, Work, steps};
+
+/// Where the program is that counts.
+const COUNT: &str = "/wheelbase/count";
+
+/// The client's id of the secret with address and credentials of the compiler cache's store.
+const SECRET: &str = "sccache";
+
+/// Names under which numbers are handed to a step outside its key; see [`number`].
+const JOBS: &str = "jobs.wheelbase.internal";
+const CACHE_MEGABYTES: &str = "cache.wheelbase.internal";
+const STORE: &str = "store.wheelbase.internal";
+const REQUIRE: &str = "require.wheelbase.internal";
+
+/// What the names of a text's parts begin with; see [`text`].
+const SCOPE: &str = "scope";
+
+/// How many addresses a text has. The names are part of the key, so it is the same for every text.
+const PARTS: usize = 16;
+
+/// What a compile leaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compiled {
+    /// The folder with wheels.
+    pub(super) wheels: Output,
+    /// The folder with `counts.json`. A folder apart: what another build counts must not change the wheels.
+    pub(super) counts: Output,
+}
+
+/// A number as an IPv4 address with a name: the name is in the step's key, the address is not
+/// (`solver/llbsolver/ops/exec.go` leaves it out). Read back from /etc/hosts.
+fn number(host: &str, number: u32) -> ExtraHost {
+    let [_, high, middle, low] = number.min(0x00ff_ffff).to_be_bytes();
+    ExtraHost {
+        host: host.to_owned(),
+        ip: format!("0.{high}.{middle}.{low}"),
+    }
+}
+
+/// The number of a kind of store, as the step knows it.
+fn word(kind: StoreKind) -> u32 {
+    match kind {
+        StoreKind::WebDav => 1,
+        StoreKind::S3 => 2,
+        StoreKind::Redis => 3,
+        StoreKind::Gha => 4,
+    }
+}
+
+/// A text as numbers of three bytes each, filled up with zeros; see [`number`]. A longer text than fits is cut, with a
+/// digest at its end.
+fn text(name: &str, text: &str) -> Vec<ExtraHost> {
+    const MOST: usize = PARTS * 3;
+    const DIGITS: usize = 16;
+    let mut bytes = text.as_bytes().to_vec();
+    if bytes.len() > MOST {
+        let digest = Sha256::digest(&bytes);
+        bytes.truncate(MOST - DIGITS);
+        let digits = digest.iter().fold(String::new(), |mut digits, byte| {
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        });
+        bytes.extend(digits.bytes().take(DIGITS));
+    }
+    bytes.resize(MOST, 0);
+    let parts = bytes
+        .chunks_exact(3)
+        .map(|part| u32::from_be_bytes([0, part[0], part[1], part[2]]));
+    (0..)
+        .zip(parts)
+        .map(|(index, part)| number(&format!("{name}-{index:02}.wheelbase.internal"), part))
+        .collect()
+}
+
+impl Emitter<'_> {
+    pub(super) fn compile(&mut self, compile: &Compile, root: Output, metadata: Metadata) -> Compiled {
+        let (shape, source) = match &compile.source {
+            Source::Archive(archive) => ("archive", {
+                let archive = self.download(archive);
+                self.exact("/wheelbase/sdist", archive)
+            }),
+            source => ("folder", {
+                let (source, selector) = self.source(&compile.name, source);
+                let dest = format!("/src/{}", compile.name);
+                Mount::bind(
+                    dest,
+                    Bind {
+                        source: Some(source),
+                        access: Access::Discard,
+                        ..Bind::default()
+                    },
+                )
+                .selector(selector)
+            }),
+        };
+        let tool = compile.cache.as_ref().map(|cache| cache.tool);
+        let arguments = [
+            compile.name.clone(),
+            shape.to_owned(),
+            tool.map_or("none", CacheTool::as_str).to_owned(),
+            compile.command.clone().unwrap_or_default(),
+        ];
+        let mut exec = self.shell(steps::compile(), arguments, root);
+        exec.env.extend(self.compile_env(compile));
+        exec.mounts.push(source);
+        exec.mounts.push(self.uv());
+        let (binary, store) = match tool {
+            Some(CacheTool::Sccache { binary, store }) => (Some(binary), store),
+            Some(CacheTool::Ccache) | None => (None, None),
+        };
+        if compile.network || store.is_some() {
+            self.go_online(&mut exec);
+        }
+        if let Some(binary) = binary {
+            let binary = self.folder(binary);
+            exec.mounts.push(self.exact("/wheelbase/sccache", binary));
+        }
+        exec.extra_hosts.push(number(JOBS, compile.jobs.unwrap_or(0)));
+        if let Some(cache) = &compile.cache {
+            exec.extra_hosts
+                .push(number(CACHE_MEGABYTES, cache.max_megabytes));
+            if let Some(store) = store {
+                exec.extra_hosts.push(number(STORE, word(store.kind)));
+                exec.extra_hosts.push(number(REQUIRE, store.require.into()));
+                exec.extra_hosts.extend(text(SCOPE, &cache.scope));
+                exec.mounts.push(Mount::secret("/wheelbase/store", SECRET, true));
+            }
+            exec.mounts.push(Mount::cache(
+                "/wheelbase/cache",
+                cache.id.clone(),
+                Sharing::Shared,
+            ));
+        }
+        exec.mounts.push(self.program(COUNT, steps::count()));
+        exec.mounts.push(Mount::output("/wheels"));
+        exec.mounts.push(Mount::output("/wheelbase/counts"));
+        let executed = self.graph.exec(exec, metadata);
+        let folder = |dest| executed.mount(dest).unwrap_or_else(|| executed.root());
+        Compiled {
+            wheels: folder("/wheels"),
+            counts: folder("/wheelbase/counts"),
+        }
+    }
+
+    /// The tier's environment, which compilers rely on, with the virtual environment in front.
+    fn compile_env(&self, compile: &Compile) -> BTreeMap<String, String> {
+        let mut env = match &self.plan.stage(compile.root.base).work {
+            Work::Image(image) => image.env.clone(),
+            Work::System(system) => match &self.plan.stage(system.on).work {
+                Work::Image(image) => image.env.clone(),
+                _ => BTreeMap::new(),
+            },
+            _ => BTreeMap::new(),
+        };
+        let path = env.get("PATH").map_or(PATH, String::as_str);
+        let path = format!("/opt/venv/bin:{path}");
+        let cuda = env
+            .get("CUDA_HOME")
+            .cloned()
+            .unwrap_or_else(|| "/usr/local/cuda".to_owned());
+        env.insert("PATH".to_owned(), path);
+        env.insert("VIRTUAL_ENV".to_owned(), "/opt/venv".to_owned());
+        // Linking against the driver needs the stub; running must not find it.
+        let stubs = format!("{cuda}/lib64/stubs");
+        let library_path = match env.get("LIBRARY_PATH") {
+            Some(path) if path.split(':').any(|part| part == stubs) => path.clone(),
+            Some(path) if !path.is_empty() => format!("{path}:{stubs}"),
+            _ => stubs,
+        };
+        env.insert("LIBRARY_PATH".to_owned(), library_path);
+        env.insert("CUDA_HOME".to_owned(), cuda);
+        env.extend(compile.env.clone());
+        env
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_fit_an_address() {
+        assert_eq!(number("n", 0).ip, "0.0.0.0");
+        assert_eq!(number("n", 10_000).ip, "0.0.39.16");
+        assert_eq!(number("n", u32::MAX).ip, "0.255.255.255");
+    }
+
+    #[test]
+    fn texts_have_the_same_names_and_other_addresses() {
+        let names = |hosts: &[ExtraHost]| hosts.iter().map(|host| host.host.clone()).collect::<Vec<_>>();
+        let (short, other) = (text("scope", "rocm-pytorch"), text("scope", "b"));
+        let (long, longer) = (text("scope", &"x".repeat(60)), text("scope", &"x".repeat(61)));
+        for hosts in [&other, &long, &longer] {
+            assert_eq!(names(hosts), names(&short));
+        }
+        assert_eq!(short[0].ip, "0.114.111.99", "roc");
+        assert_eq!(short[15].ip, "0.0.0.0");
+        assert_ne!(long, longer);
+    }
+}

@@ -1,0 +1,54 @@
+//! What steps have to say of what they did, in one folder for the frontend to read.
+
+use std::collections::BTreeMap;
+
+use super::super::{Copy, File, Metadata, Output};
+use super::{Counting, Emitter, Made, Tree};
+use crate::plan::StageId;
+
+/// A folder of small files that steps left. It is one folder, since a solve for each file would have the daemon load the
+/// graph as often.
+#[derive(Debug, Clone)]
+pub struct Reports {
+    /// The folder.
+    pub folder: Output,
+    /// How many file lists are in it, with the names `0`, `1` and so on. Together they are the finished filesystem,
+    /// lowest first. None when nothing is forbidden in the image.
+    pub lists: usize,
+    /// The stages whose counts are in it, with the names `counts-0`, `counts-1` and so on.
+    pub counts: Vec<StageId>,
+}
+
+impl Emitter<'_> {
+    /// All that is asked of steps, in one folder.
+    pub(super) fn reports(&mut self, lists: &[StageId]) -> Option<Reports> {
+        let mut file = File::scratch();
+        for (index, id) in lists.iter().enumerate() {
+            let list = self.list_of(*id);
+            file = file.copy(Copy::new(list, "/files", format!("/{index}")));
+        }
+        let counts = if self.surroundings.counts == Counting::Asked {
+            std::mem::take(&mut self.counts)
+        } else {
+            BTreeMap::new()
+        };
+        for (index, folder) in counts.values().enumerate() {
+            file = file.copy(Copy::new(*folder, "/counts.json", format!("/counts-{index}")));
+        }
+        let metadata =
+            Metadata::named(format!("[{}] take reports of steps", self.image)).group(self.assembly());
+        (!lists.is_empty() || !counts.is_empty()).then(|| Reports {
+            folder: self.graph.file(file, metadata),
+            lists: lists.len(),
+            counts: counts.into_keys().collect(),
+        })
+    }
+
+    /// The folder with a stage's file list.
+    fn list_of(&mut self, id: StageId) -> Output {
+        match self.make(id) {
+            Made::Tree(Tree { list: Some(list), .. }) | Made::Folder(list) | Made::Filesystem(list) => list,
+            Made::Tree(tree) => tree.alone,
+        }
+    }
+}

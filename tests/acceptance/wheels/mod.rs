@@ -1,0 +1,8 @@
+//! Wheels: what compiler caches answer, and what moves them without a rebuild.
+
+use crate::Group;
+
+mod caches;
+mod store;
+
+pub(crate) const CLAIMS: &[Group] = &[caches::claims, store::claims];

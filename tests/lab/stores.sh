@@ -1,0 +1,99 @@
+# Stores for compiled objects on loopback, each with a folder, a port, a user and
+# a password of its own: Debian's Apache with its own WebDAV modules, and Redis.
+
+STORES='webdav redis'
+
+store_ready() {
+  tree webdav bookworm apache2-bin libapr1 libaprutil1
+  tree redis bookworm redis-server redis-tools libhiredis0.14 liblua5.1-0 liblzf1 libjemalloc2 lua-bitop lua-cjson
+  need_command openssl openssl
+}
+
+store_folder() {
+  case "$1" in '' | *[!a-z0-9-]*) die "a store's name is of a-z, 0-9 and -" ;; esac
+  echo "$LAB/stores/$1"
+}
+
+store_libraries() { echo "$LAB/trees/$1/usr/lib/$(uname -m)-linux-gnu"; }
+
+# store_up KIND NAME PORT USER PASSWORD: what the folder holds stays, so that a
+# store may come back elsewhere, with another password. Redis knows no users.
+store_up() {
+  local kind="$1" name="$2" port="$3" user="$4" password="$5" dir
+  case " $STORES " in *" $kind "*) ;; *) die "no store is a $kind; there are: $STORES" ;; esac
+  dir="$(store_folder "$name")"
+  store_down "$name"
+  ! port_answers "$port" || die "port $port is taken by something else"
+  mkdir -p "$dir/files"
+  "store_$kind" "$dir" "$port" "$user" "$password"
+  wait_for 30 "$dir/pid" "$dir" "$dir/log" port_answers "$port" || die "the $kind store did not come up"
+  say "$kind store $name is up on 127.0.0.1:$port"
+}
+
+store_webdav() {
+  local dir="$1" port="$2" user="$3" password="$4" modules="$LAB/trees/webdav/usr/lib/apache2/modules" hash
+  mkdir -p "$dir/locks"
+  # Apache takes a process that nobody has waited for yet for a running one.
+  rm -f "$dir/httpd.pid"
+  hash="$(openssl passwd -apr1 -stdin <<<"$password")"
+  printf '%s:%s\n' "$user" "$hash" >"$dir/users"
+  cat >"$dir/httpd.conf" <<EOF
+ServerRoot "$dir"
+ServerName 127.0.0.1
+Listen 127.0.0.1:$port
+PidFile "$dir/httpd.pid"
+DefaultRuntimeDir "$dir"
+ErrorLog "$dir/error.log"
+LoadModule mpm_event_module $modules/mod_mpm_event.so
+LoadModule authn_core_module $modules/mod_authn_core.so
+LoadModule authn_file_module $modules/mod_authn_file.so
+LoadModule authz_core_module $modules/mod_authz_core.so
+LoadModule authz_user_module $modules/mod_authz_user.so
+LoadModule auth_basic_module $modules/mod_auth_basic.so
+LoadModule dav_module $modules/mod_dav.so
+LoadModule dav_fs_module $modules/mod_dav_fs.so
+DavLockDB "$dir/locks/db"
+DocumentRoot "$dir/files"
+<Directory "$dir/files">
+  Dav On
+  AuthType Basic
+  AuthName store
+  AuthUserFile "$dir/users"
+  Require valid-user
+</Directory>
+EOF
+  launch "$dir/pid" "$dir/log" env "LD_LIBRARY_PATH=$(store_libraries webdav)" \
+    "$LAB/trees/webdav/usr/sbin/apache2" -X -f "$dir/httpd.conf"
+}
+
+store_redis() {
+  local dir="$1" port="$2" password="$4"
+  cat >"$dir/redis.conf" <<EOF
+bind 127.0.0.1
+port $port
+requirepass $password
+dir $dir/files
+save 60 1
+set-proc-title no
+EOF
+  launch "$dir/pid" "$dir/log" env "LD_LIBRARY_PATH=$(store_libraries redis)" \
+    "$LAB/trees/redis/usr/bin/redis-server" "$dir/redis.conf"
+}
+
+store_down() {
+  local dir
+  dir="$(store_folder "$1")"
+  stop "$dir/pid" "$dir"
+}
+
+command_store() {
+  local action="${1:-}"
+  [ "$#" -eq 0 ] || shift
+  case "$action" in
+    build) take_lock; store_ready ;;
+    up) [ "$#" -eq 5 ] || die "store up needs a kind, a name, a port, a user and a password"; store_up "$@" ;;
+    down) [ "$#" -eq 1 ] || die "store down needs a name"; store_down "$1" ;;
+    remove) [ "$#" -eq 1 ] || die "store remove needs a name"; store_down "$1"; rm -rf "$(store_folder "$1")" ;;
+    *) die "unknown: store $action; there are build, up, down, remove" ;;
+  esac
+}
