@@ -8,7 +8,7 @@ use super::key::{Input, sha256};
 use super::model::{CopyTree, Forbidden, ImagePlan, Root, StageId, Work};
 use super::packages::{self, Sorted};
 use super::planner::{Planner, SystemRequest};
-use super::{steps, wheel};
+use super::{source, steps};
 use crate::lock::Roots;
 use crate::spec::Image;
 
@@ -71,7 +71,7 @@ impl Planner<'_> {
             trees.push(self.install_wheels(uv, projects));
         }
         for copy in &image.copy {
-            let from = wheel::folder(copy.from.get_ref());
+            let from = source::folder(copy.from.get_ref());
             let inputs = vec![
                 self.parent(base),
                 Input::new("content", format!("{from} of the build context")),

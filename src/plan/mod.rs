@@ -33,6 +33,7 @@ mod packages;
 mod planner;
 mod references;
 mod replay;
+mod source;
 pub mod steps;
 mod wheel;
 
@@ -42,10 +43,11 @@ pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
     Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
-    Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
+    Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId, Supply, System, Work,
 };
 pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
+pub use source::own_patterns;
 
 /// Everything that a plan depends on.
 #[derive(Debug)]

@@ -138,7 +138,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A published image.
-    fn published(&mut self, name: &str, reference: &str, location: Location) -> StageId {
+    pub(super) fn published(&mut self, name: &str, reference: &str, location: Location) -> StageId {
         let resolved = self.request.resolved.get(reference);
         let digest = resolved.and_then(|resolved| resolved.digest.clone());
         let config = resolved.map(|resolved| resolved.config.clone());

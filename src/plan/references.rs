@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::planner::python_tier;
 use super::{Plan, Work};
 use crate::diagnostic::Location;
-use crate::spec::{Image, Provider, Spec, Tier, Uv};
+use crate::spec::{Image, Provider, Spec, Tier, Uv, Wheel, WheelSource};
 
 /// The image references that a plan stands on, with the place of each. Planning comes first, without answers: what the
 /// lock or the spec has wrong is said before any answer counts, and an image that nothing is made from is not asked
@@ -23,9 +23,14 @@ pub fn references(plan: &Plan) -> BTreeMap<String, Location> {
 /// while the lock is still being read.
 pub fn foreseen(spec: &Spec, image: &Image) -> BTreeSet<String> {
     let mut tiers = BTreeSet::from([python_tier(spec), *image.tier.get_ref()]);
-    if !image.wheels.is_empty() {
+    let wheels = built(spec, image);
+    if wheels.iter().any(|wheel| wheel.is_compiled()) {
         tiers.insert(Tier::Devel);
     }
+    let sources = wheels.iter().filter_map(|wheel| match &wheel.source {
+        WheelSource::Image { reference, .. } => Some(reference),
+        _ => None,
+    });
     let tiers = tiers.iter().filter_map(|tier| spec.gpu.tiers.get(tier));
     let python = match &spec.python.provider {
         Provider::Image { reference, .. } => Some(reference),
@@ -38,8 +43,23 @@ pub fn foreseen(spec: &Spec, image: &Image) -> BTreeSet<String> {
     tiers
         .chain(python)
         .chain(uv)
+        .chain(sources)
         .map(|reference| reference.get_ref().clone())
         .collect()
+}
+
+/// The wheels of the spec that an image names, and those that they need.
+fn built<'a>(spec: &'a Spec, image: &'a Image) -> Vec<&'a Wheel> {
+    let mut open: Vec<&str> = image.wheels.iter().map(|name| name.get_ref().as_str()).collect();
+    let mut found = BTreeMap::new();
+    while let Some(name) = open.pop() {
+        if let Some(wheel) = spec.wheels.get(name)
+            && found.insert(name, wheel).is_none()
+        {
+            open.extend(wheel.needs.iter().map(|need| need.get_ref().name.as_str()));
+        }
+    }
+    found.into_values().collect()
 }
 
 #[cfg(test)]

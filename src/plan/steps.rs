@@ -51,6 +51,16 @@ pub fn compile() -> String {
     shell(include_str!("steps/compile.sh"))
 }
 
+/// The build command of an isolated compile.
+pub fn isolated() -> String {
+    shell(include_str!("steps/isolated.sh"))
+}
+
+/// Python: unpacks and patches a source.
+pub fn source() -> String {
+    python(include_str!("steps/source.py"))
+}
+
 /// Build the wheel of a workspace member.
 pub fn project() -> String {
     shell(include_str!("steps/project.sh"))
@@ -72,14 +82,16 @@ pub fn unpack_uv() -> String {
 }
 
 /// Every text by name, for golden tests and `plan`'s own digest of them.
-pub fn all() -> [(&'static str, String); 9] {
+pub fn all() -> [(&'static str, String); 11] {
     [
         ("compile", compile()),
         ("index", index()),
         ("install", install()),
+        ("isolated", isolated()),
         ("list", list()),
         ("project", project()),
         ("settle", settle()),
+        ("source", source()),
         ("system", system()),
         ("unpack_uv", unpack_uv()),
         ("venv", venv()),
@@ -105,7 +117,7 @@ mod tests {
     #[test]
     fn shell_steps_parse() {
         for (name, text) in all() {
-            if ["settle", "list", "unpack_uv"].contains(&name) {
+            if ["settle", "source", "list", "unpack_uv"].contains(&name) {
                 continue;
             }
             let status = std::process::Command::new("sh")

@@ -5,26 +5,20 @@ use std::collections::BTreeMap;
 use super::key::{Input, sha256};
 use super::model::{Compile, Project, Source, StageId, Work};
 use super::packages::{self, Built, ProjectRef, SdistRef};
-use super::planner::{Planner, SystemRequest, download};
+use super::planner::{Planner, SystemRequest};
+use super::source::{display, exclude_inputs, junk, source_inputs};
 use super::steps;
 use crate::diagnostic::{Diagnostic, Location};
-use crate::lock::{Artifact, Lock, PackageName, Roots};
+use crate::lock::{Lock, Roots};
 use crate::spec::{Requirement, Spanned, Tier, Wheel, WheelSource};
-
-/// What never matters to a build of Python sources and would only disturb keys.
-const JUNK: [&str; 6] = [
-    "**/.git",
-    "**/__pycache__",
-    "**/*.pyc",
-    "**/*.egg-info",
-    "**/.venv",
-    "**/.pytest_cache",
-];
 
 impl Planner<'_> {
     /// The stage that compiles `[wheels.NAME]` in the resolution of `context`; `None` when errors were found.
     pub(super) fn compile(&mut self, name: &str, uv: StageId, context: &Roots) -> Option<StageId> {
         let wheel = self.spec.wheels.get(name)?;
+        if let Some(ready) = self.ready(name, wheel) {
+            return ready;
+        }
         let source = self.source(wheel)?;
         let mut root = self.venv_root(uv);
         let needs = self.needs(wheel, uv, context)?;
@@ -46,7 +40,9 @@ impl Planner<'_> {
         env.extend(wheel.env.clone());
         let mut inputs = self.root_inputs(&root);
         inputs.push(self.parent(uv));
+        inputs.extend(source.stage().map(|id| self.parent(id)));
         inputs.extend(source_inputs(&source));
+        inputs.extend(exclude_inputs(&source));
         inputs.extend(
             env.iter()
                 .map(|(name, value)| Input::new(format!("env {name}"), value)),
@@ -58,6 +54,11 @@ impl Planner<'_> {
         if wheel.network {
             inputs.push(Input::new("network", "yes"));
         }
+        let backend_index = wheel.isolation.then(|| self.main_index());
+        if let Some(index) = &backend_index {
+            inputs.push(Input::new("build backend", format!("from {index}")));
+            inputs.push(Input::new("build", sha256(&steps::isolated())));
+        }
         inputs.push(Input::new("step", sha256(&steps::compile())));
         let compile = Compile {
             name: name.to_owned(),
@@ -68,6 +69,7 @@ impl Planner<'_> {
             cache,
             jobs: wheel.jobs,
             network: wheel.network,
+            backend_index,
         };
         let location = self.spec.locate(&wheel.name);
         Some(self.stage(
@@ -122,88 +124,6 @@ impl Planner<'_> {
             trees.push(self.install_wheels(uv, built));
         }
         Some(trees)
-    }
-
-    fn source(&mut self, wheel: &Wheel) -> Option<Source> {
-        match &wheel.source {
-            WheelSource::Path { path, include } => Some(Source::Context {
-                path: folder(path.get_ref()),
-                include: include.clone(),
-                exclude: junk(),
-            }),
-            WheelSource::Git {
-                url,
-                rev,
-                subdir,
-                submodules,
-            } => Some(Source::Git {
-                url: url.get_ref().clone(),
-                rev: rev.get_ref().clone(),
-                subdir: subdir.clone(),
-                submodules: *submodules,
-            }),
-            WheelSource::Lock { span } => self.locked_source(wheel, self.spec.locate(span)),
-        }
-    }
-
-    /// The source that the lock pins for a wheel with `source = { lock = true }`.
-    fn locked_source(&mut self, wheel: &Wheel, location: Location) -> Option<Source> {
-        let name = wheel.name.get_ref();
-        let lock = self.lock()?;
-        if !self.in_lock(name) {
-            self.unknown(name, location, "its source is to be taken from the lock");
-            return None;
-        }
-        let parsed: PackageName = name.parse().ok()?;
-        let origin = match lock.sdist(&parsed, None) {
-            Ok(origin) => origin,
-            Err(error) => {
-                let mut diagnostic = Diagnostic::error(error.message()).at(location, "asked for here");
-                diagnostic.help = error.help();
-                self.errors.push(diagnostic);
-                return None;
-            }
-        };
-        let problem = match origin.artifact {
-            Artifact::Sdist {
-                url: Some(url),
-                sha256: Some(sha256),
-                filename,
-                ..
-            } => {
-                let mut archive = download(&url, &sha256);
-                archive.filename = filename;
-                return Some(Source::Archive(archive));
-            }
-            Artifact::Git {
-                url,
-                rev,
-                subdirectory,
-                submodules,
-                ..
-            } => {
-                return Some(Source::Git {
-                    url,
-                    rev,
-                    subdir: subdirectory.unwrap_or_default(),
-                    submodules,
-                });
-            }
-            Artifact::Tree { path, .. } => {
-                return Some(Source::Context {
-                    path: self.beside_lock(&path),
-                    include: Vec::new(),
-                    exclude: junk(),
-                });
-            }
-            _ => format!("the lock pins no source of `{name}` by URL and SHA-256"),
-        };
-        self.errors.push(
-            Diagnostic::error(problem)
-                .at(location, "asked for here")
-                .help("give the source here: { git = \"...\", rev = \"...\" } or { path = \"...\" }"),
-        );
-        None
     }
 
     /// Build settings for the GPU architectures of the spec, as build systems name them.
@@ -312,9 +232,15 @@ impl Planner<'_> {
                     .cloned(),
             );
             exclude.extend(self.spec.wheels.values().filter_map(|wheel| match &wheel.source {
-                WheelSource::Path { path, .. } if !path.get_ref().is_empty() => Some(path.get_ref().clone()),
+                WheelSource::Path { path, .. } | WheelSource::ReadyInContext(path)
+                    if !path.get_ref().is_empty() =>
+                {
+                    Some(path.get_ref().clone())
+                }
                 _ => None,
             }));
+            let patches = self.spec.wheels.values().flat_map(|wheel| &wheel.patches);
+            exclude.extend(patches.map(|patch| patch.get_ref().clone()));
         }
         let source = Source::Context {
             path,
@@ -409,56 +335,6 @@ fn cmake_architecture(arch: &str) -> String {
     };
     let digits = number.replace('.', "");
     if virtual_too { digits } else { digits + "-real" }
-}
-
-fn source_inputs(source: &Source) -> Vec<Input> {
-    match source {
-        Source::Context { path, include, .. } => {
-            let mut inputs = vec![Input::new(
-                "content",
-                format!("{} of the build context", display(path)),
-            )];
-            inputs.extend(include.iter().map(|pattern| Input::new("include", pattern)));
-            inputs
-        }
-        Source::Git {
-            rev,
-            subdir,
-            submodules,
-            ..
-        } => {
-            let mut inputs = vec![Input::new("commit", rev)];
-            if !subdir.is_empty() {
-                inputs.push(Input::new("subdir", subdir));
-            }
-            if !submodules {
-                inputs.push(Input::new("submodules", "no"));
-            }
-            inputs
-        }
-        Source::Archive(archive) => vec![Input::new(
-            "source distribution",
-            format!("sha256:{}", archive.sha256),
-        )],
-    }
-}
-
-/// [`JUNK`], as patterns of a source.
-fn junk() -> Vec<String> {
-    JUNK.map(str::to_owned).to_vec()
-}
-
-/// The whole context is `.`.
-pub(super) fn folder(path: &str) -> String {
-    if path.is_empty() {
-        ".".to_owned()
-    } else {
-        path.to_owned()
-    }
-}
-
-fn display(path: &str) -> &str {
-    if path == "." { "the root" } else { path }
 }
 
 #[cfg(test)]

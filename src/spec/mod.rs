@@ -31,6 +31,7 @@ pub mod schema;
 mod secrets;
 mod section;
 mod shape;
+mod sources;
 mod urls;
 mod wheels;
 

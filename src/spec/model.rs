@@ -252,6 +252,10 @@ pub struct Wheel {
     pub name: Spanned<String>,
     /// `source`.
     pub source: WheelSource,
+    /// `patches`: paths in the build context, in the order in which they are applied.
+    pub patches: Vec<Spanned<String>>,
+    /// `isolation`: whether the build backend comes from the index, into an environment of its own.
+    pub isolation: bool,
     /// `needs`: packages of the lock, or other wheels of this file, that must be installed to build it.
     pub needs: Vec<Spanned<Requirement>>,
     /// `env`: set for the build command.
@@ -285,6 +289,8 @@ pub enum WheelSource {
         path: Spanned<String>,
         /// `include`: only these (Docker's pattern syntax, relative to `path`); empty for all.
         include: Vec<String>,
+        /// `exclude`: not these, in order; a pattern that starts with `!` takes back.
+        exclude: Vec<String>,
     },
     /// A git repository at a commit.
     Git {
@@ -296,12 +302,44 @@ pub enum WheelSource {
         subdir: String,
         /// `submodules`, true by default.
         submodules: bool,
+        /// `token`: id of the secret that holds a token; `None` for BuildKit's own, `GIT_AUTH_TOKEN`.
+        token: Option<String>,
+        /// `known-hosts`: lines of a `known_hosts` file.
+        known_hosts: Option<String>,
     },
+    /// An archive of the source.
+    Archive {
+        /// Where it is.
+        archive: Download,
+        /// `subdir`, empty for the root.
+        subdir: String,
+    },
+    /// A folder of an image.
+    Image {
+        /// Fully qualified reference, mirror applied.
+        reference: Spanned<String>,
+        /// Absolute path of the folder.
+        path: String,
+    },
+    /// A wheel that needs no build, from a URL.
+    Ready(Download),
+    /// A wheel that needs no build, by its path in the build context.
+    ReadyInContext(Spanned<String>),
     /// The source distribution that the lock pins for a package of this name.
     Lock {
         /// Where it is said.
         span: Spanned<()>,
     },
+}
+
+impl Wheel {
+    /// Whether it is compiled here; otherwise it is a wheel that is there already.
+    pub fn is_compiled(&self) -> bool {
+        !matches!(
+            self.source,
+            WheelSource::Ready(_) | WheelSource::ReadyInContext(_)
+        )
+    }
 }
 
 /// `[images.NAME]`.

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{Plan, PythonSource, Root, Source, Stage, StageId, Work};
+use crate::plan::{Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
 
 use super::{
     Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mkdir, Mount, Network,
@@ -22,6 +22,7 @@ use super::{
 const EPOCH: i64 = 315_532_800;
 
 mod no_cache;
+mod source;
 mod steps;
 
 pub use no_cache::NoCache;
@@ -198,13 +199,21 @@ impl Emitter<'_> {
             }
             Work::InstallWheels { root, wheels } => {
                 let on = self.lay(root);
-                let wheels: Vec<(String, Output)> = wheels
+                let wheels: Vec<(String, Output, bool)> = wheels
                     .iter()
-                    .map(|(name, id)| (name.clone(), self.folder(*id)))
+                    .map(|(name, id)| {
+                        let exact = matches!(plan.stage(*id).work, Work::Ready(ReadyWheel::Download(_)));
+                        (name.clone(), self.folder(*id), exact)
+                    })
                     .collect();
                 let executed = self.install_wheels(&wheels, on, metadata);
                 self.installed(on, executed, &stage.name)
             }
+            Work::Prepare(prepare) => {
+                let root = self.lay(&prepare.root);
+                Made::Folder(self.prepare(prepare, root, &stage.name, metadata))
+            }
+            Work::Ready(ready) => Made::Folder(self.ready(ready, metadata)),
             Work::Compile(compile) => {
                 let root = self.lay(&compile.root);
                 Made::Folder(self.compile(compile, root, metadata))
@@ -382,25 +391,12 @@ impl Emitter<'_> {
         if let Some(context) = self.context {
             return context;
         }
-        let mut paths: BTreeSet<String> = BTreeSet::new();
-        for (_, stage) in self.plan.iter() {
-            match &stage.work {
-                Work::Compile(crate::plan::Compile {
-                    source: Source::Context { path, .. },
-                    ..
-                })
-                | Work::Project(crate::plan::Project {
-                    source: Source::Context { path, .. },
-                    ..
-                }) => {
-                    paths.insert(path.clone());
-                }
-                Work::Copy(copy) => {
-                    paths.insert(copy.from.clone());
-                }
-                _ => {}
-            }
-        }
+        let paths: BTreeSet<String> = self
+            .plan
+            .iter()
+            .flat_map(|(_, stage)| stage.work.context_paths())
+            .map(str::to_owned)
+            .collect();
         let mut source = LocalSource::new("context");
         source.session.clone_from(&self.surroundings.session);
         source.exclude.clone_from(&self.surroundings.ignore);

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{
-    Access, Bind, Copy, Exec, ExtraHost, File, GitSource, Metadata, Mkfile, Mount, Network, Output, Sharing,
-    Timestamp,
-};
+use super::super::{Exec, ExtraHost, File, Metadata, Mkfile, Mount, Network, Output, Sharing, Timestamp};
 use super::{EPOCH, Emitter};
 use crate::plan::{Compile, Install, Project, Source, Stage, Supply, System, Work, steps};
 
@@ -59,7 +56,10 @@ pub(super) fn describe(stage: &Stage) -> String {
         Work::Python(_) => "put Python into /opt/python".to_owned(),
         Work::UnpackUv { .. } => "unpack".to_owned(),
         Work::List { .. } => "list".to_owned(),
+        Work::Prepare(prepare) if prepare.patches.is_empty() => "unpack".to_owned(),
+        Work::Prepare(prepare) => format!("apply {}", prepare.patches.join(", ")),
         Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),
+        Work::Ready(ready) => format!("take {}", ready.filename()),
         Work::Image(_) | Work::Compile(_) | Work::Project(_) => stage.name.clone(),
     }
 }
@@ -108,7 +108,7 @@ impl Emitter<'_> {
     }
 
     /// A step that runs a Python text, without site packages.
-    fn python_step(
+    pub(super) fn python_step(
         &mut self,
         text: String,
         arguments: impl IntoIterator<Item = String>,
@@ -139,17 +139,14 @@ impl Emitter<'_> {
         exec.mounts.push(Mount::secret("/wheelbase/ca.pem", "ca", true));
     }
 
-    /// What uv needs to ask an index.
-    fn use_index(&self, exec: &mut Exec) {
+    /// What uv needs to ask an index; its cache is mounted at `cache`.
+    fn use_index(&self, exec: &mut Exec, cache: &str) {
         self.go_online(exec);
         exec.mounts.push(Mount::secret("/wheelbase/netrc", "netrc", true));
         // Another uv may write another store, so the id carries which uv it is.
         let uv = self.plan.stage(self.plan.uv).key.short();
-        exec.mounts.push(Mount::cache(
-            "/wheelbase/cache",
-            format!("wheelbase-uv-{uv}"),
-            Sharing::Shared,
-        ));
+        let id = format!("wheelbase-uv-{uv}");
+        exec.mounts.push(Mount::cache(cache, id, Sharing::Shared));
     }
 
     pub(super) fn system(&mut self, system: &System, on: Output, metadata: Metadata) -> Output {
@@ -231,7 +228,7 @@ impl Emitter<'_> {
                     exec.env
                         .insert("UV_INDEX_STRATEGY".to_owned(), "unsafe-best-match".to_owned());
                 }
-                self.use_index(&mut exec);
+                self.use_index(&mut exec, "/wheelbase/cache");
                 exec
             }
         };
@@ -239,22 +236,26 @@ impl Emitter<'_> {
         self.install_step(exec, metadata)
     }
 
-    /// Installs wheels that were built here. They are mounted by content: a build that gave the same bytes again
-    /// installs nothing again.
+    /// Installs wheels, by name and folder. Those that were built here are mounted by content: a build that gave the same
+    /// bytes again installs nothing again. The flag says which are exact by definition.
     pub(super) fn install_wheels(
         &mut self,
-        wheels: &[(String, Output)],
+        wheels: &[(String, Output, bool)],
         on: Output,
         metadata: Metadata,
     ) -> Installed {
         let head = [self.plan.interpreter.clone(), SETTLE.to_owned()];
         let arguments = head
             .into_iter()
-            .chain(wheels.iter().map(|(name, _)| name.clone()));
+            .chain(wheels.iter().map(|(name, ..)| name.clone()));
         let mut exec = self.shell(steps::install(), arguments, on);
-        for (index, (_, wheel)) in wheels.iter().enumerate() {
-            exec.mounts
-                .push(Mount::read_only(format!("/wheelbase/wheels/{index}"), *wheel));
+        for (index, (_, wheel, exact)) in wheels.iter().enumerate() {
+            let dest = format!("/wheelbase/wheels/{index}");
+            exec.mounts.push(if *exact {
+                self.exact(&dest, *wheel)
+            } else {
+                Mount::read_only(dest, *wheel)
+            });
         }
         exec.mounts.push(Mount::tmpfs("/tmp"));
         self.install_step(exec, metadata)
@@ -278,32 +279,28 @@ impl Emitter<'_> {
                 let archive = self.download(archive);
                 self.exact("/wheelbase/sdist", archive)
             }),
-            source => ("folder", {
-                let (source, selector) = self.source(&compile.name, source);
+            source => {
                 let dest = format!("/src/{}", compile.name);
-                Mount::bind(
-                    dest,
-                    Bind {
-                        source: Some(source),
-                        access: Access::Discard,
-                        ..Bind::default()
-                    },
-                )
-                .selector(selector)
-            }),
+                ("folder", self.scratch_source(&compile.name, dest, source))
+            }
+        };
+        let command = match (&compile.command, &compile.backend_index) {
+            (Some(command), _) => command.clone(),
+            (None, Some(_)) => steps::isolated(),
+            (None, None) => String::new(),
         };
         let tool = if compile.cache.is_some() { "ccache" } else { "none" };
-        let arguments = [
-            compile.name.clone(),
-            shape.to_owned(),
-            tool.to_owned(),
-            compile.command.clone().unwrap_or_default(),
-        ];
+        let arguments = [compile.name.clone(), shape.to_owned(), tool.to_owned(), command];
         let mut exec = self.shell(steps::compile(), arguments, root);
         exec.env.extend(self.compile_env(compile));
         exec.mounts.push(source);
         exec.mounts.push(self.uv());
-        if compile.network {
+        if let Some(index) = &compile.backend_index {
+            self.use_index(&mut exec, "/wheelbase/uv-cache");
+            if !index.is_empty() {
+                exec.env.insert("UV_DEFAULT_INDEX".to_owned(), index.clone());
+            }
+        } else if compile.network {
             self.go_online(&mut exec);
         }
         exec.extra_hosts.push(number(JOBS, compile.jobs.unwrap_or(0)));
@@ -366,49 +363,9 @@ impl Emitter<'_> {
             .push(Mount::read_only("/wheelbase/source", source).selector(selector));
         exec.mounts.push(self.uv());
         if project.backend_index.is_some() {
-            self.use_index(&mut exec);
+            self.use_index(&mut exec, "/wheelbase/cache");
         }
         self.folder_of(exec, "/wheels", metadata)
-    }
-
-    /// A source tree and the folder of it that is meant.
-    fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
-        match source {
-            Source::Context {
-                path,
-                include,
-                exclude,
-            } => {
-                let context = self.context();
-                let mut copy = Copy::new(context, format!("/{}", path.trim_start_matches('.')), "/");
-                copy.contents_only = true;
-                copy.create_dest_path = true;
-                if self.surroundings.patterns {
-                    copy.include.clone_from(include);
-                    copy.exclude.clone_from(exclude);
-                }
-                let metadata = Metadata::named(format!("[wheel {name}] take {path}"));
-                (
-                    self.graph.file(File::scratch().copy(copy), metadata),
-                    String::new(),
-                )
-            }
-            Source::Git {
-                url,
-                rev,
-                subdir,
-                submodules,
-            } => {
-                let mut git = GitSource::new(url, rev);
-                git.skip_submodules = !submodules;
-                if url.starts_with("ssh://") || !url.contains("://") {
-                    git.ssh_socket = Some("default".to_owned());
-                }
-                let metadata = Metadata::named(format!("[wheel {name}] check out {rev}"));
-                (self.graph.git(git, metadata), subdir.clone())
-            }
-            Source::Archive(archive) => (self.download(archive), String::new()),
-        }
     }
 
     pub(super) fn list(&mut self, root: Output, of: Output, metadata: Metadata) -> Output {
@@ -419,7 +376,7 @@ impl Emitter<'_> {
     }
 
     /// Runs a process for the sake of one folder; what it does to its root is thrown away.
-    fn folder_of(&mut self, mut exec: Exec, dest: &str, metadata: Metadata) -> Output {
+    pub(super) fn folder_of(&mut self, mut exec: Exec, dest: &str, metadata: Metadata) -> Output {
         exec.mounts.push(Mount::output(dest));
         let executed = self.graph.exec(exec, metadata);
         executed.mount(dest).unwrap_or_else(|| executed.root())
