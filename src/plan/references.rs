@@ -98,6 +98,19 @@ tiers.runtime = "registry.example/runtime:1"
 tiers.devel = "registry.example/devel:1"
 [wheels.kernel]
 source = { path = "kernel" }
+[wheels.from-image]
+source = { image = "registry.example/kernels:1", path = "/src" }
+needs = ["kernel"]
+[wheels.ready]
+source = { wheel = "ready-1.0-py3-none-any.whl" }
+[images.ready]
+tier = "runtime"
+packages = ["idna"]
+wheels = ["ready"]
+[images.taken]
+tier = "runtime"
+packages = ["idna"]
+wheels = ["from-image"]
 [images.small]
 tier = "runtime"
 packages = ["idna"]
@@ -115,6 +128,8 @@ wheels = ["kernel"]
         for (name, tiers) in [
             ("small", vec!["base", "runtime"]),
             ("compiled", vec!["base", "devel", "runtime"]),
+            ("ready", vec!["base", "runtime"]),
+            ("taken", vec!["base", "devel", "kernels", "runtime"]),
         ] {
             let images = BTreeSet::from([name.to_owned()]);
             let planned = plan(&Request {

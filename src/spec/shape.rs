@@ -183,7 +183,14 @@ impl Shape<'_> {
             Some(form) => {
                 for missing in form.needs.iter().filter(|word| !given.contains(*word)) {
                     let message = format!("`{shown}` has `{}` but no `{missing}`", given.join("`, `"));
-                    let example = keys::find(key.path, missing).map_or("", |key| key.example);
+                    let own = keys::find(key.path, missing).map_or("", |key| key.example);
+                    // An example of another form would mislead: then that of what is given shows the whole form.
+                    let whole = given.iter().filter_map(|word| keys::find(key.path, word));
+                    let example = if own.contains('{') && !given.iter().any(|word| own.contains(word)) {
+                        whole.map(|key| key.example).next().unwrap_or(own)
+                    } else {
+                        own
+                    };
                     let place = given
                         .first()
                         .and_then(|key| place(key))

@@ -150,12 +150,13 @@ fn archive(section: &Section<'_>, findings: &mut Findings) -> Option<WheelSource
 }
 
 fn image(section: &Section<'_>, mirror: Option<&str>, findings: &mut Findings) -> Option<WheelSource> {
+    // Beside keys of a folder, which are an error already, nobody knows which of the two `path` is meant for.
+    let mixed = section.has("include") || section.has("exclude");
     let reference = section
         .string("image")
         .and_then(|text| python::image_reference(&text, mirror, findings));
-    let path = section
-        .string("path")
-        .and_then(|path| findings.check(path.span(), paths::absolute(path.get_ref())));
+    let path = section.string("path").filter(|_| !mixed);
+    let path = path.and_then(|path| findings.check(path.span(), paths::absolute(path.get_ref())));
     Some(WheelSource::Image {
         reference: reference?,
         path: path?,

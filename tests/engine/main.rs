@@ -22,6 +22,7 @@ mod mistakes;
 mod progress;
 mod quickstart;
 mod roads;
+mod sources;
 
 /// The image `serve` of the untouched quickstart, built and exported once for all tests.
 fn serve(lab: &Lab) -> Result<&'static Tree> {
