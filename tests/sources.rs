@@ -124,17 +124,17 @@ fn wheels_from_folders_of_one_source_share_it() {
     assert_eq!(processes(&plain, "/wheelbase/source"), 0);
 
     let patches = "patches = [\"fix.patch\"]";
-    let patched = spec(&[("a", &git("a", patches)), ("b", &git("b", patches))]);
+    let both = spec(&[("a", &git("a", patches)), ("b", &git("b", patches))]);
     assert_eq!(
-        sources(&patched)
+        sources(&both)
             .keys()
             .filter(|identifier| identifier.starts_with("git://"))
             .count(),
         1
     );
-    assert_eq!(processes(&patched, "fix.patch"), 1);
+    assert_eq!(processes(&both, "fix.patch"), 1);
     assert_eq!(
-        keys(&patched)
+        keys(&both)
             .keys()
             .filter(|name| name.starts_with("source "))
             .count(),

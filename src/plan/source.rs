@@ -128,8 +128,8 @@ impl Planner<'_> {
         Source::Prepared { stage, subdir }
     }
 
-    /// The stage of a wheel that is there already; `None` for one that has to be compiled.
-    pub(super) fn ready(&mut self, name: &str, wheel: &Wheel) -> Option<Option<StageId>> {
+    /// The stage of a wheel that is there already; `None` when it does not fit.
+    pub(super) fn ready(&mut self, name: &str, wheel: &Wheel) -> Option<StageId> {
         let (work, input, location) = match &wheel.source {
             WheelSource::Ready(file) => {
                 let location = self.spec.locate(&file.url);
@@ -151,16 +151,11 @@ impl Planner<'_> {
                     .at(location, "installed as it is")
                     .help(unfit.help),
             );
-            return Some(None);
+            return None;
         }
         let name = format!("wheel {name}");
-        Some(Some(self.stage(
-            "ready wheel",
-            &name,
-            Work::Ready(work),
-            vec![input],
-            Some(location),
-        )))
+        let work = Work::Ready(work);
+        Some(self.stage("ready wheel", &name, work, vec![input], Some(location)))
     }
 
     /// The source that the lock pins for a wheel with `source = { lock = true }`.

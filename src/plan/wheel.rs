@@ -16,8 +16,8 @@ impl Planner<'_> {
     /// The stage that compiles `[wheels.NAME]` in the resolution of `context`; `None` when errors were found.
     pub(super) fn compile(&mut self, name: &str, uv: StageId, context: &Roots) -> Option<StageId> {
         let wheel = self.spec.wheels.get(name)?;
-        if let Some(ready) = self.ready(name, wheel) {
-            return ready;
+        if !wheel.is_compiled() {
+            return self.ready(name, wheel);
         }
         let source = self.source(wheel)?;
         let mut root = self.venv_root(uv);

@@ -181,20 +181,17 @@ fn ready(section: &Section<'_>, wheel: &str, findings: &mut Findings) -> Option<
         return Some(WheelSource::ReadyInContext(Spanned::new(place.span(), path)));
     }
     let url = findings.check(place.span(), urls::file(place.get_ref()));
-    let hash = match section.string("sha256") {
-        Some(hash) => findings.check(hash.span(), urls::sha256(hash.get_ref())),
-        None => {
-            if !section.has("sha256") {
-                findings.error(
-                    section.key_span("wheel"),
-                    "a wheel from a URL needs its `sha256`",
-                    "what is there can change",
-                    "add sha256 = \"<64 hex digits>\", as `sha256sum` prints them",
-                );
-            }
-            None
-        }
-    };
+    if !section.has("sha256") {
+        findings.error(
+            section.key_span("wheel"),
+            "a wheel from a URL needs its `sha256`",
+            "what is there can change",
+            "add sha256 = \"<64 hex digits>\", as `sha256sum` prints them",
+        );
+    }
+    let hash = section
+        .string("sha256")
+        .and_then(|hash| findings.check(hash.span(), urls::sha256(hash.get_ref())));
     url.and(named)?;
     Some(WheelSource::Ready(super::model::Download {
         url: place,

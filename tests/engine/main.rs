@@ -16,6 +16,7 @@ use support::unique;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod backends;
 mod caches;
 mod calls;
 mod mistakes;

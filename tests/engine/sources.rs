@@ -27,7 +27,7 @@ fn write_answer(project: &Project, folder: &str, value: &str) -> Result<()> {
 }
 
 /// A spec with one image that holds `answer`, built as these lines of its table say.
-fn write_spec(project: &Project, lab: &Lab, wheel: &str) -> Result<()> {
+pub(crate) fn write_spec(project: &Project, lab: &Lab, wheel: &str) -> Result<()> {
     let Lab {
         registry, frontend, ..
     } = lab;
@@ -44,7 +44,7 @@ fn write_spec(project: &Project, lab: &Lab, wheel: &str) -> Result<()> {
 }
 
 /// Builds, and runs Python in the image.
-fn says(lab: &Lab, project: &Project, arguments: &[&str], code: &str) -> Result<(Built, String)> {
+pub(crate) fn says(lab: &Lab, project: &Project, arguments: &[&str], code: &str) -> Result<(Built, String)> {
     let tag = Tag::new(lab);
     let built = Build::of(lab, project)
         .target("app")
@@ -56,9 +56,11 @@ fn says(lab: &Lab, project: &Project, arguments: &[&str], code: &str) -> Result<
     Ok((built, said.trim().to_owned()))
 }
 
-const SAY: &str = "import answer; print(answer.VALUE, answer.OTHER)";
+/// Prints what `answer` holds.
+pub(crate) const SAY: &str = "import answer; print(answer.VALUE, answer.OTHER)";
 
-fn compiled(built: &Built) -> bool {
+/// Whether `answer` was compiled, and not known.
+pub(crate) fn compiled(built: &Built) -> bool {
     built.executed().contains(&"[wheel answer] compile")
 }
 

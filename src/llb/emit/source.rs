@@ -134,5 +134,5 @@ impl Emitter<'_> {
 }
 
 fn is_zstd(filename: &str) -> bool {
-    filename.ends_with(".tar.zst") || filename.ends_with(".tzst")
+    [".tar.zst", ".tzst"].iter().any(|end| filename.ends_with(end))
 }

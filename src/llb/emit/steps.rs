@@ -13,6 +13,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const STEP: &str = "/wheelbase/step";
 const SETTLE: &str = "/wheelbase/settle";
 const PROGRAM: &str = "/wheelbase/program";
+const ISOLATED: &str = "/wheelbase/isolated";
 
 /// Names under which numbers are handed to a step outside its key; see `number`.
 const JOBS: &str = "jobs.wheelbase.internal";
@@ -286,7 +287,7 @@ impl Emitter<'_> {
         };
         let command = match (&compile.command, &compile.backend_index) {
             (Some(command), _) => command.clone(),
-            (None, Some(_)) => steps::isolated(),
+            (None, Some(_)) => format!(". {ISOLATED}"),
             (None, None) => String::new(),
         };
         let tool = if compile.cache.is_some() { "ccache" } else { "none" };
@@ -296,6 +297,7 @@ impl Emitter<'_> {
         exec.mounts.push(source);
         exec.mounts.push(self.uv());
         if let Some(index) = &compile.backend_index {
+            exec.mounts.push(self.program(ISOLATED, steps::isolated()));
             self.use_index(&mut exec, "/wheelbase/uv-cache");
             if !index.is_empty() {
                 exec.env.insert("UV_DEFAULT_INDEX".to_owned(), index.clone());
