@@ -163,6 +163,32 @@ fn wheels_from_folders_of_one_source_share_it() {
 }
 
 #[test]
+fn one_build_gives_several_wheels() {
+    let both = spec(&[
+        (
+            "a",
+            "arch = \"any\"\nsource = { path = \"a\" }\nprovides = [\"b\", \"setuptools\"]",
+        ),
+        ("c", "arch = \"any\"\nsource = { path = \"c\" }\nneeds = [\"b\"]"),
+    ]);
+    let stages = keys(&both);
+    let names: Vec<&str> = stages.keys().map(String::as_str).collect();
+    // One compile for both who ask; what the lock has of the same name is not installed beside it.
+    assert_eq!(
+        names
+            .iter()
+            .filter(|name| name.starts_with("wheel "))
+            .collect::<Vec<_>>(),
+        [&"wheel a", &"wheel c"]
+    );
+    let layers: Vec<&&str> = names.iter().filter(|name| name.starts_with("layer ")).collect();
+    assert_eq!(layers, [&"layer a b setuptools", &"layer c"]);
+    let fewer = keys(&both.replace("\"b\", \"setuptools\"", "\"b\""));
+    assert_eq!(fewer["wheel a"], stages["wheel a"]);
+    assert_ne!(fewer["layer a b"], stages["layer a b setuptools"]);
+}
+
+#[test]
 fn what_opens_a_repository_is_in_no_key() {
     let git = |url: &str, more: &str| {
         spec(&[(

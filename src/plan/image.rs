@@ -10,7 +10,7 @@ use super::packages::{self, Sorted};
 use super::planner::{Planner, SystemRequest};
 use super::{source, steps};
 use crate::lock::Roots;
-use crate::spec::Image;
+use crate::spec::{Image, Spanned};
 
 /// PATH of an image whose config has none, as Docker sets it.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -26,7 +26,7 @@ impl Planner<'_> {
         let mut kernels = Vec::new();
         for name in &sorted.wheels {
             if let Some(stage) = self.compile(name, uv, &context) {
-                kernels.push(self.install_wheels(uv, BTreeMap::from([(name.clone(), stage)])));
+                kernels.push(self.install_wheels(uv, self.provided(name, stage)));
             }
         }
         for sdist in &sorted.sdists {
@@ -127,8 +127,12 @@ impl Planner<'_> {
             image
                 .wheels
                 .iter()
-                .filter(|wheel| self.in_lock(wheel.get_ref()))
-                .map(packages::as_requirement),
+                .flat_map(|wheel| {
+                    let packages = self.spec.packages_of(wheel.get_ref());
+                    packages.map(|package| Spanned::new(wheel.span(), package.to_owned()))
+                })
+                .filter(|package| self.in_lock(package.get_ref()))
+                .map(|package| packages::as_requirement(&package)),
         );
         let mut context = packages::roots(
             &requirements,

@@ -53,7 +53,8 @@ fn built<'a>(spec: &'a Spec, image: &'a Image) -> Vec<&'a Wheel> {
     let mut open: Vec<&str> = image.wheels.iter().map(|name| name.get_ref().as_str()).collect();
     let mut found = BTreeMap::new();
     while let Some(name) = open.pop() {
-        if let Some(wheel) = spec.wheels.get(name)
+        if let Some(name) = spec.wheel_of(name)
+            && let Some(wheel) = spec.wheels.get(name)
             && found.insert(name, wheel).is_none()
         {
             open.extend(wheel.needs.iter().map(|need| need.get_ref().name.as_str()));

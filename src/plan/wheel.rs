@@ -1,6 +1,6 @@
 //! Wheels that are built: kernel wheels over the devel tier, and folders of the build context.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::{Input, sha256};
 use super::model::{Compile, Project, Source, StageId, Work};
@@ -101,8 +101,8 @@ impl Planner<'_> {
             wheel
                 .needs
                 .iter()
-                .map(|need| need.get_ref().name.clone())
-                .filter(|name| self.spec.wheels.contains_key(name)),
+                .filter_map(|need| self.spec.wheel_of(&need.get_ref().name))
+                .map(str::to_owned),
         );
         sorted.wheels.remove(wheel.name.get_ref());
         let mut trees: Vec<StageId> = self
@@ -112,7 +112,8 @@ impl Planner<'_> {
             .collect();
         let mut built = Built::new();
         for name in sorted.wheels {
-            built.insert(name.clone(), self.compile(&name, uv, context)?);
+            let stage = self.compile(&name, uv, context)?;
+            built.extend(self.provided(&name, stage));
         }
         for sdist in &sorted.sdists {
             built.insert(sdist.name.clone(), self.sdist(sdist, uv, &location));
@@ -145,12 +146,25 @@ impl Planner<'_> {
         env
     }
 
+    /// The packages that a compiled wheel's stage has wheels of.
+    pub(super) fn provided(&self, name: &str, stage: StageId) -> Built {
+        let packages = self.spec.packages_of(name);
+        packages.map(|package| (package.to_owned(), stage)).collect()
+    }
+
     /// A layer of wheels that were built here.
     pub(super) fn install_wheels(&mut self, uv: StageId, wheels: Built) -> StageId {
         let root = self.venv_root(uv);
         let mut inputs = self.root_inputs(&root);
         inputs.push(self.parent(uv));
-        inputs.extend(wheels.values().map(|id| self.parent(*id)));
+        let stages: BTreeSet<StageId> = wheels.values().copied().collect();
+        if stages.len() == wheels.len() {
+            inputs.extend(wheels.values().map(|id| self.parent(*id)));
+        } else {
+            // Stages do not say which of their wheels are meant.
+            inputs.extend(stages.into_iter().map(|id| self.parent(id)));
+            inputs.extend(wheels.keys().map(|package| Input::new("wheel of", package)));
+        }
         inputs.push(Input::new("step", sha256(&(steps::install() + &steps::settle()))));
         let names: Vec<&str> = wheels.keys().map(String::as_str).collect();
         let name = format!("layer {}", names.join(" "));

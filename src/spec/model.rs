@@ -67,6 +67,21 @@ impl Spec {
             && *images == other.images
     }
 
+    /// The table of `[wheels]` that a package's wheel comes from.
+    pub fn wheel_of(&self, package: &str) -> Option<&str> {
+        wheel_of(&self.wheels, package)
+    }
+
+    /// The packages whose wheels come from a table of `[wheels]`, the one that it is named after first.
+    pub fn packages_of<'a>(&'a self, wheel: &'a str) -> impl Iterator<Item = &'a str> {
+        let further = self
+            .wheels
+            .get(wheel)
+            .into_iter()
+            .flat_map(|wheel| &wheel.provides);
+        std::iter::once(wheel).chain(further.map(|package| package.get_ref().as_str()))
+    }
+
     /// The place of a value of this file.
     pub fn locate<T>(&self, value: &Spanned<T>) -> Location {
         Location::new(&self.file, value.span())
@@ -256,6 +271,8 @@ pub struct Wheel {
     pub patches: Vec<Spanned<String>>,
     /// `isolation`: whether the build backend comes from the index, into an environment of its own.
     pub isolation: bool,
+    /// `provides`: further packages, normalised, whose wheels come out of the build.
+    pub provides: Vec<Spanned<String>>,
     /// `needs`: packages of the lock, or other wheels of this file, that must be installed to build it.
     pub needs: Vec<Spanned<Requirement>>,
     /// `env`: set for the build command.
@@ -340,6 +357,16 @@ impl Wheel {
             WheelSource::Ready(_) | WheelSource::ReadyInContext(_)
         )
     }
+}
+
+/// The table that a package's wheel comes from.
+pub(super) fn wheel_of<'a>(wheels: &'a BTreeMap<String, Wheel>, package: &str) -> Option<&'a str> {
+    let provides = |wheel: &Wheel| wheel.provides.iter().any(|name| name.get_ref() == package);
+    let named = wheels.get_key_value(package).map(|(name, _)| name.as_str());
+    named.or_else(|| {
+        let mut others = wheels.iter();
+        others.find_map(|(name, wheel)| provides(wheel).then_some(name.as_str()))
+    })
 }
 
 /// `[images.NAME]`.

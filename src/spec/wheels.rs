@@ -1,6 +1,7 @@
 //! `[wheels.NAME]`: wheels that are compiled.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use toml::Spanned;
 
@@ -20,6 +21,7 @@ const OWN_VARIABLES: &[(&str, &str)] = &[
 /// Keys that say how a wheel is built.
 const OF_A_BUILD: &[&str] = &[
     "patches",
+    "provides",
     "isolation",
     "needs",
     "env",
@@ -59,6 +61,7 @@ pub(super) fn decode(
         let wheel = wheel(name, &normal, &section, mirror, findings);
         wheels.insert(normal, wheel);
     }
+    check_provided(&wheels, findings);
     circles::check(&wheels, findings);
     wheels
 }
@@ -115,6 +118,14 @@ fn wheel(
         }
         Some(command.into_inner())
     });
+    let provides = section.strings("provides").unwrap_or_default();
+    let provides = provides
+        .into_iter()
+        .filter_map(|package| {
+            let name = findings.check(package.span(), names::package(package.get_ref()))?;
+            Some(Spanned::new(package.span(), name))
+        })
+        .collect();
     let isolation = section.boolean("isolation").unwrap_or(false);
     if isolation {
         check_isolation(section, findings);
@@ -124,6 +135,7 @@ fn wheel(
         source,
         patches,
         isolation,
+        provides,
         needs,
         env,
         command,
@@ -131,6 +143,28 @@ fn wheel(
         jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
         network: section.boolean("network").unwrap_or(false),
         name,
+    }
+}
+
+/// Reports packages that come from two places.
+fn check_provided(wheels: &BTreeMap<String, Wheel>, findings: &mut Findings) {
+    let mut places: BTreeMap<&str, Range<usize>> = wheels
+        .iter()
+        .map(|(name, wheel)| (name.as_str(), wheel.name.span()))
+        .collect();
+    for package in wheels.values().flat_map(|wheel| &wheel.provides) {
+        if let Some(earlier) = places.insert(package.get_ref(), package.span()) {
+            let (here, there) = (findings.place(package.span()), findings.place(earlier));
+            findings.push(
+                Diagnostic::error(format!(
+                    "the wheel of `{}` comes from two places",
+                    package.get_ref()
+                ))
+                .at(here, "from this build")
+                .at(there, "and from here")
+                .help("leave it out of `provides`, or remove the other"),
+            );
+        }
     }
 }
 

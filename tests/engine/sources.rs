@@ -322,6 +322,41 @@ fn a_repository_is_read_with_its_submodules_and_its_token() -> Result<()> {
 }
 
 #[test]
+fn one_build_leaves_several_wheels() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let project = Project::quickstart(&lab)?;
+    let value = unique();
+    write_answer(&project, "both/answer", &value)?;
+    write_answer(&project, "both/question", &value)?;
+    project.edit("both/question/pyproject.toml", "answer", "question")?;
+    std::fs::rename(
+        project.path().join("both/question/answer.py"),
+        project.path().join("both/question/question.py"),
+    )?;
+    let command = "for folder in answer question; do /wheelbase/uv/uv build --wheel --offline --no-build-isolation \
+                   --no-cache --python /opt/venv/bin/python --out-dir /wheels $folder; done";
+    let wheel = format!("source = {{ path = \"both\" }}\nneeds = [\"setuptools\"]\ncommand = \"{command}\"");
+    write_spec(&project, &lab, &format!("{wheel}\nprovides = [\"question\"]"))?;
+    let ask = "import answer, question; print(answer.VALUE == question.VALUE)";
+    let (built, said) = says(&lab, &project, &[], ask)?;
+    assert_eq!(said, "True");
+    assert!(compiled(&built));
+    write_spec(&project, &lab, &wheel)?;
+    let ask = "import answer, importlib.util as u; print(u.find_spec('question'))";
+    let (built, said) = says(&lab, &project, &[], ask)?;
+    assert_eq!(said, "None");
+    assert!(!compiled(&built), "{:?}", built.executed());
+    write_spec(&project, &lab, &format!("{wheel}\nprovides = [\"riddle\"]"))?;
+    let failed = Build::of(&lab, &project).target("app").fail()?;
+    assert!(
+        (failed.progress.log() + &failed.text).contains("riddle"),
+        "{}",
+        failed.text
+    );
+    Ok(())
+}
+
+#[test]
 fn patches_are_applied_in_order_and_named_when_they_fail() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
     let project = Project::quickstart(&lab)?;

@@ -158,6 +158,14 @@ pub(super) const KEYS: &[Key] = &[
         "source = { lock = true }",
     ),
     key(
+        "wheels.*.provides",
+        Kind::Array(&Kind::Shaped("^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")),
+        "[]",
+        "Further packages whose wheels the build leaves in `/wheels`; they are installed with the wheel that the table is \
+         named after.",
+        "provides = [\"mai-kernels-cuda\"]",
+    ),
+    key(
         "wheels.*.needs",
         REQUIREMENTS,
         "[]",

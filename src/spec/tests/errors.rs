@@ -121,6 +121,11 @@ cases! {
     wheel_isolated: errors(&wheel(
         "source = { lock = true }\nisolation = true\nneeds = [\"torch\"]\ncommand = \"make\""
     ));
+    wheel_provides: errors(&wheel(concat!(
+        "source = { lock = true }\nprovides = [\"b\", \"c\", \"C\", \"d>1\"]\n[wheels.b]\nsource = { lock = true }\n",
+        "[wheels.e]\nsource = { lock = true }\nneeds = [\"f\"]\n[wheels.g]\nsource = { lock = true }\nprovides = [\"f\"]\n",
+        "needs = [\"e\"]",
+    )));
     wheel_twice: errors(&wheel("source = { lock = true }\n[wheels.Fast]\nsource = { lock = true }"));
     wheel_needs_a_version: errors(&wheel("source = { lock = true }\nneeds = [\"torch==2.8.0\", \"jax[cuda\"]"));
     wheel_needs_twice: errors(&wheel("source = { lock = true }\nneeds = [\"torch\", \"Torch\"]"));
