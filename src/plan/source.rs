@@ -105,7 +105,12 @@ impl Planner<'_> {
         let patches: Vec<String> = wheel.patches.iter().map(|path| path.get_ref().clone()).collect();
         let mut inputs = self.root_inputs(&root);
         inputs.extend(source.stage().map(|id| self.parent(id)));
-        inputs.extend(source_inputs(&source));
+        inputs.extend(match (&wheel.source, &source) {
+            (WheelSource::Archive { .. }, Source::Archive(file)) => {
+                vec![Input::new("archive", format!("sha256:{}", file.sha256))]
+            }
+            (_, source) => source_inputs(source),
+        });
         inputs.extend(exclude_inputs(&source));
         inputs.extend(
             patches
