@@ -323,6 +323,52 @@ else:
     assert!(step.refused("unpacked", &[]).contains("give it as .tar.gz"));
 }
 
+#[test]
+fn libraries_that_wheels_need_are_read_from_their_files() {
+    let step = Step::new();
+    step.write("source/a.c", "int a(void) { return 0; }");
+    let compiled = |name: &str, libraries: &[&str]| {
+        let status = Command::new("cc")
+            .args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"])
+            .arg(step.path(&format!("tree/{name}")))
+            .arg(step.path("source/a.c"))
+            .args(libraries)
+            .status();
+        assert!(status.unwrap().success(), "{name}");
+    };
+    step.write("tree/fast/__init__.py", "")
+        .write("tree/fast/half.so", b"\x7fELF\x02\x01 and no more");
+    compiled("fast/a.so", &["-lm", "-lpthread"]);
+    compiled("fast/nothing.so", &["-nostdlib"]);
+    fs::create_dir(step.path("wheels")).unwrap();
+    for name in [
+        "Fa_st-1.0-cp311-cp311-linux_x86_64.whl",
+        "other-1.0-py3-none-any.whl",
+    ] {
+        let status = Command::new("python3")
+            .args(["-m", "zipfile", "-c"])
+            .arg(step.path("wheels").join(name))
+            .arg("fast/")
+            .current_dir(step.path("tree"))
+            .status();
+        assert!(status.unwrap().success());
+    }
+    let list = |package: &str| {
+        let status = Command::new("python3")
+            .args(["-I", "-S", "-B", "-c", &steps::needed()])
+            .args([step.path("wheels"), step.path("needed")])
+            .arg(package)
+            .status();
+        assert!(status.unwrap().success());
+        fs::read_to_string(step.path("needed")).unwrap()
+    };
+    let said = list("fa-st");
+    assert!(said.contains("[\"fast/a.so\", \"libm.so.6\"]\n"), "{said}");
+    assert!(said.contains("[\"fast/a.so\", \"libc.so.6\"]\n"), "{said}");
+    assert!(!said.contains("half") && !said.contains("nothing"), "{said}");
+    assert_eq!(list("absent"), "");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 

@@ -173,6 +173,7 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Project(_) => "project",
         Work::Copy(_) => "copy",
         Work::List { .. } => "list",
+        Work::ListNeeded { .. } => "list-needed",
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
 use crate::llb::{Emitted, NoCache, Surroundings, emit};
-use crate::plan::{self, Plan, forbid};
+use crate::plan::{self, Plan, forbid, links};
 
 mod contexts;
 mod failure;
@@ -175,17 +175,27 @@ async fn check_forbidden(
     };
     let result = client.solve(solve).await?;
     let mut reads = JoinSet::new();
-    for index in 0..lists.count {
+    let files = (0..lists.count).map(|index| (false, index, format!("/{index}")));
+    let needed = (0..lists.needed).map(|index| (true, index, format!("/needed-{index}")));
+    for (libraries, index, path) in files.chain(needed) {
         let (client, folder) = (client.clone(), result.single()?.cloned());
-        reads.spawn(async move { (index, read_list(&client, folder, index).await) });
+        reads.spawn(async move { ((libraries, index), read_list(&client, folder, &path).await) });
     }
     let lists: BTreeMap<_, _> = reads.join_all().await.into_iter().collect();
     let mut tree = forbid::Tree::default();
-    for list in lists.into_values() {
-        tree.lay(&list?)
-            .map_err(|error| Diagnostic::error(error.to_string()))?;
+    let image_plan = &plan.images[image];
+    let mut wheels = Vec::new();
+    // Lists of files come first.
+    for ((libraries, index), list) in lists {
+        if libraries {
+            wheels.push((&image_plan.needed[index], list?));
+        } else {
+            tree.lay(&list?)
+                .map_err(|error| Diagnostic::error(error.to_string()))?;
+        }
     }
-    let errors = forbid::check(image, &tree, &plan.images[image].forbid);
+    let mut errors = forbid::check(image, &tree, &image_plan.forbid);
+    errors.extend(links::check(image, &tree, &wheels).map_err(|error| Diagnostic::error(error.to_string()))?);
     if errors.is_empty() {
         Ok(())
     } else {
@@ -193,9 +203,9 @@ async fn check_forbidden(
     }
 }
 
-async fn read_list(client: &Client, folder: Option<Reference>, index: usize) -> Result<String, Failure> {
+async fn read_list(client: &Client, folder: Option<Reference>, path: &str) -> Result<String, Failure> {
     let bytes = match folder {
-        Some(folder) => client.read_file(&folder, &format!("/{index}")).await?,
+        Some(folder) => client.read_file(&folder, path).await?,
         None => None,
     };
     let bytes = bytes.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;

@@ -28,6 +28,7 @@ pub mod forbid;
 mod image;
 mod key;
 mod layers;
+pub mod links;
 mod model;
 mod packages;
 mod planner;
@@ -42,8 +43,8 @@ pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, exp
 pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
-    Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Package, Plan,
-    Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId, Supply, System, Work,
+    Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install, Needed, Package,
+    Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId, Supply, System, Work,
 };
 pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};

@@ -122,6 +122,15 @@ pub enum Work {
         /// What is listed.
         of: StageId,
     },
+    /// The list of shared libraries that wheels need, for checks; the result is a folder with `needed`.
+    ListNeeded {
+        /// Where Python is found.
+        root: Root,
+        /// The folder with the wheels.
+        of: StageId,
+        /// Those that count.
+        packages: Vec<String>,
+    },
 }
 
 /// A published image.
@@ -350,7 +359,22 @@ pub struct ImagePlan {
     pub forbid: Vec<Forbidden>,
     /// Stages whose `files` lists make up the finished filesystem together, lowest first; empty without `forbid`.
     pub lists: Vec<StageId>,
+    /// The libraries that wheels of the image need; empty without `lists`.
+    pub needed: Vec<Needed>,
     /// Where it is declared.
+    pub location: Location,
+}
+
+/// What a wheel of an image needs of the image.
+#[derive(Debug, Clone)]
+pub struct Needed {
+    /// The [`Work::ListNeeded`].
+    pub list: StageId,
+    /// The wheel's name.
+    pub wheel: String,
+    /// Libraries that come from elsewhere when a container runs.
+    pub may_lack: BTreeSet<String>,
+    /// The wheel's place.
     pub location: Location,
 }
 
@@ -443,7 +467,7 @@ impl Work {
                 stages.push(uv);
                 stages
             }
-            Self::List { root, of } => {
+            Self::List { root, of } | Self::ListNeeded { root, of, .. } => {
                 let mut stages = on_root(root);
                 stages.push(*of);
                 stages

@@ -61,6 +61,11 @@ pub fn source() -> String {
     python(include_str!("steps/source.py"))
 }
 
+/// Python: lists the libraries that wheels need.
+pub fn needed() -> String {
+    python(include_str!("steps/needed.py"))
+}
+
 /// Build the wheel of a workspace member.
 pub fn project() -> String {
     shell(include_str!("steps/project.sh"))
@@ -82,13 +87,14 @@ pub fn unpack_uv() -> String {
 }
 
 /// Every text by name, for golden tests and `plan`'s own digest of them.
-pub fn all() -> [(&'static str, String); 11] {
+pub fn all() -> [(&'static str, String); 12] {
     [
         ("compile", compile()),
         ("index", index()),
         ("install", install()),
         ("isolated", isolated()),
         ("list", list()),
+        ("needed", needed()),
         ("project", project()),
         ("settle", settle()),
         ("source", source()),
@@ -117,7 +123,7 @@ mod tests {
     #[test]
     fn shell_steps_parse() {
         for (name, text) in all() {
-            if ["settle", "source", "list", "unpack_uv"].contains(&name) {
+            if ["settle", "source", "list", "needed", "unpack_uv"].contains(&name) {
                 continue;
             }
             let status = std::process::Command::new("sh")

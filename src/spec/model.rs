@@ -273,6 +273,8 @@ pub struct Wheel {
     pub isolation: bool,
     /// `provides`: further packages, normalised, whose wheels come out of the build.
     pub provides: Vec<Spanned<String>>,
+    /// `may-lack`: shared libraries that an image with the wheel need not have.
+    pub may_lack: BTreeSet<String>,
     /// `needs`: packages of the lock, or other wheels of this file, that must be installed to build it.
     pub needs: Vec<Spanned<Requirement>>,
     /// `env`: set for the build command.

@@ -92,6 +92,17 @@ pub(super) fn image(text: &str) -> Result<(), Problem> {
     ))
 }
 
+/// A shared library, as a file that is linked against it names it.
+pub(super) fn library(text: &str) -> Result<(), Problem> {
+    if text.contains(".so") && !text.contains('/') {
+        return Ok(());
+    }
+    Err(Problem::new(
+        format!("`{text}` is not the name of a shared library"),
+        "write the name that the error says, such as \"libibverbs.so.1\": without a folder, and without patterns",
+    ))
+}
+
 /// An id of a secret of the build. What starts like a token of a forge is taken for one.
 pub(super) fn secret(text: &str) -> Result<(), Problem> {
     const TOKENS: [&str; 7] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"];

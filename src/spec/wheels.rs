@@ -126,6 +126,14 @@ fn wheel(
             Some(Spanned::new(package.span(), name))
         })
         .collect();
+    let may_lack = section.strings("may-lack").unwrap_or_default();
+    let may_lack = unique(findings, &format!("`may-lack` of `{}`", name.get_ref()), may_lack)
+        .into_iter()
+        .filter_map(|library| {
+            findings.check(library.span(), names::library(library.get_ref()))?;
+            Some(library.into_inner())
+        })
+        .collect();
     let isolation = section.boolean("isolation").unwrap_or(false);
     if isolation {
         check_isolation(section, findings);
@@ -136,6 +144,7 @@ fn wheel(
         patches,
         isolation,
         provides,
+        may_lack,
         needs,
         env,
         command,

@@ -5,6 +5,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use crate::sources::{SAY, compiled, says, write_spec};
+use crate::support::build::Build;
 use crate::support::engine::{Lab, lab};
 use crate::support::project::Project;
 use crate::support::unique;
@@ -105,6 +106,41 @@ fn each_backend_builds_against_needs_and_in_isolation() -> Result<()> {
     // Nothing of the environment is needed twice: what was built stays built.
     let (built, _) = says(&lab, &project, &[], SAY)?;
     assert!(!compiled(&built), "{:?}", built.executed());
+    Ok(())
+}
+
+#[test]
+fn a_library_that_the_image_lacks_is_an_error() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let project = Project::empty()?;
+    lock(&project, &lab)?;
+    write_extension(&project, 0, &unique())?;
+    project.edit(
+        "setuptools/answer.c",
+        "#include <Python.h>",
+        "#include <Python.h>\nint omp_get_max_threads(void);\nint threads(void) { return omp_get_max_threads(); }",
+    )?;
+    project.edit(
+        "setuptools/setup.py",
+        "[\"answer.c\"]",
+        "[\"answer.c\"], libraries=[\"gomp\"]",
+    )?;
+    // The compiler of the devel tier finds it where compilers have their own.
+    let wheel = "source = { path = \"setuptools\" }\nneeds = [\"setuptools\"]";
+    write_spec(&project, &lab, wheel)?;
+    let failed = Build::of(&lab, &project).target("app").fail()?;
+    let expected = "wheel `answer` needs libgomp.so.1, which is not in image `app`";
+    ensure!(failed.text.contains(expected), "{}", failed.text);
+    ensure!(failed.text.contains(">>> [wheels.answer]"), "{}", failed.text);
+
+    write_spec(&project, &lab, &format!("{wheel}\nmay-lack = [\"libgomp.so.1\"]"))?;
+    let built = Build::of(&lab, &project).target("app").succeed()?;
+    assert!(!compiled(&built), "{:?}", built.executed());
+    // Where a compiler may be it may be looked for by hand.
+    write_spec(&project, &lab, wheel)?;
+    project.edit("wheelbase.toml", "tier = \"base\"", "tier = \"devel\"")?;
+    let (_, said) = says(&lab, &project, &[], "import answer; print(answer.OTHER)")?;
+    assert_eq!(said, "2");
     Ok(())
 }
 

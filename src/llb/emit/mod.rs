@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
+use crate::plan::{Needed, Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
 
 use super::{
     Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mkdir, Mount, Network,
@@ -88,6 +88,8 @@ pub struct FileLists {
     pub folder: Output,
     /// How many lists are in it.
     pub count: usize,
+    /// How many lists `needed-0`, `needed-1` and so on of libraries are in it.
+    pub needed: usize,
 }
 
 /// Translates one image of a plan.
@@ -107,7 +109,7 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         position: positions(&image_plan.root),
     };
     let output = emitter.lay(&image_plan.root);
-    let lists = emitter.lists(&image_plan.lists);
+    let lists = emitter.lists(&image_plan.lists, &image_plan.needed);
     Emitted {
         graph: emitter.graph,
         image: output,
@@ -201,10 +203,7 @@ impl Emitter<'_> {
                 let on = self.lay(root);
                 let wheels: Vec<(String, Output, bool)> = wheels
                     .iter()
-                    .map(|(name, id)| {
-                        let exact = matches!(plan.stage(*id).work, Work::Ready(ReadyWheel::Download(_)));
-                        (name.clone(), self.folder(*id), exact)
-                    })
+                    .map(|(name, id)| (name.clone(), self.folder(*id), is_exact(&plan.stage(*id).work)))
                     .collect();
                 let executed = self.install_wheels(&wheels, on, metadata);
                 self.installed(on, executed, &stage.name)
@@ -236,6 +235,12 @@ impl Emitter<'_> {
                     path: "/",
                     list: None,
                 })
+            }
+            Work::ListNeeded { root, of, packages } => {
+                let root = self.lay(root);
+                let folder = self.folder(*of);
+                let wheels = self.wheels_at("/wheelbase/wheels", folder, is_exact(&plan.stage(*of).work));
+                Made::Folder(self.list_needed(root, wheels, packages, metadata))
             }
             Work::List { root, of } => {
                 let root = self.lay(root);
@@ -413,16 +418,21 @@ impl Emitter<'_> {
     }
 
     /// All file lists in one folder: a solve for each would have the daemon load the graph as often.
-    fn lists(&mut self, stages: &[StageId]) -> Option<FileLists> {
+    fn lists(&mut self, stages: &[StageId], needed: &[Needed]) -> Option<FileLists> {
         let mut file = File::scratch();
         for (index, id) in stages.iter().enumerate() {
             let list = self.list_of(*id);
             file = file.copy(Copy::new(list, "/files", format!("/{index}")));
         }
+        for (index, needed) in needed.iter().enumerate() {
+            let list = self.folder(needed.list);
+            file = file.copy(Copy::new(list, "/needed", format!("/needed-{index}")));
+        }
         let metadata = Metadata::named(format!("[{}] take file lists", self.image)).group(self.assembly());
         (!stages.is_empty()).then(|| FileLists {
             folder: self.graph.file(file, metadata),
             count: stages.len(),
+            needed: needed.len(),
         })
     }
 
@@ -485,6 +495,11 @@ fn whole(from: Output) -> Copy {
     copy.contents_only = true;
     copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
     copy
+}
+
+/// Whether a folder with wheels is exact by definition.
+fn is_exact(work: &Work) -> bool {
+    matches!(work, Work::Ready(ReadyWheel::Download(_)))
 }
 
 /// What a tree was made on, if it was made on a filesystem.

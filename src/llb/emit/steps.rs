@@ -56,7 +56,7 @@ pub(super) fn describe(stage: &Stage) -> String {
         Work::Venv { .. } => "make /opt/venv".to_owned(),
         Work::Python(_) => "put Python into /opt/python".to_owned(),
         Work::UnpackUv { .. } => "unpack".to_owned(),
-        Work::List { .. } => "list".to_owned(),
+        Work::List { .. } | Work::ListNeeded { .. } => "list".to_owned(),
         Work::Prepare(prepare) if prepare.patches.is_empty() => "unpack".to_owned(),
         Work::Prepare(prepare) => format!("apply {}", prepare.patches.join(", ")),
         Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),
@@ -252,14 +252,19 @@ impl Emitter<'_> {
         let mut exec = self.shell(steps::install(), arguments, on);
         for (index, (_, wheel, exact)) in wheels.iter().enumerate() {
             let dest = format!("/wheelbase/wheels/{index}");
-            exec.mounts.push(if *exact {
-                self.exact(&dest, *wheel)
-            } else {
-                Mount::read_only(dest, *wheel)
-            });
+            exec.mounts.push(self.wheels_at(&dest, *wheel, *exact));
         }
         exec.mounts.push(Mount::tmpfs("/tmp"));
         self.install_step(exec, metadata)
+    }
+
+    /// A folder with wheels: compared by content, unless it is exact by definition.
+    pub(super) fn wheels_at(&self, dest: &str, wheels: Output, exact: bool) -> Mount {
+        if exact {
+            self.exact(dest, wheels)
+        } else {
+            Mount::read_only(dest, wheels)
+        }
     }
 
     fn install_step(&mut self, mut exec: Exec, metadata: Metadata) -> Installed {
@@ -374,6 +379,21 @@ impl Emitter<'_> {
         let arguments = ["/wheelbase/image", "/wheelbase/out/files"].map(str::to_owned);
         let mut exec = self.python_step(steps::list(), arguments, root);
         exec.mounts.push(self.exact("/wheelbase/image", of));
+        self.folder_of(exec, "/wheelbase/out", metadata)
+    }
+
+    /// The folder with the libraries that wheels need.
+    pub(super) fn list_needed(
+        &mut self,
+        root: Output,
+        wheels: Mount,
+        packages: &[String],
+        metadata: Metadata,
+    ) -> Output {
+        let arguments = [wheels.dest.clone(), "/wheelbase/out/needed".to_owned()];
+        let arguments = arguments.into_iter().chain(packages.iter().cloned());
+        let mut exec = self.python_step(steps::needed(), arguments, root);
+        exec.mounts.push(wheels);
         self.folder_of(exec, "/wheelbase/out", metadata)
     }
 

@@ -166,6 +166,14 @@ pub(super) const KEYS: &[Key] = &[
         "provides = [\"mai-kernels-cuda\"]",
     ),
     key(
+        "wheels.*.may-lack",
+        TEXTS,
+        "[]",
+        "Shared libraries that the wheel is linked against and that come from elsewhere when a container runs, as those of \
+         the driver do. All others must be in an image on tiers base and runtime, or the build fails.",
+        "may-lack = [\"libibverbs.so.1\"]",
+    ),
+    key(
         "wheels.*.needs",
         REQUIREMENTS,
         "[]",

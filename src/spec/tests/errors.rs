@@ -121,6 +121,9 @@ cases! {
     wheel_isolated: errors(&wheel(
         "source = { lock = true }\nisolation = true\nneeds = [\"torch\"]\ncommand = \"make\""
     ));
+    wheel_may_lack: errors(&wheel(
+        "source = { lock = true }\nmay-lack = [\"a.so.1\", \"a.so.1\", \"/lib/b.so\", \"libibverbs\"]"
+    ));
     wheel_provides: errors(&wheel(concat!(
         "source = { lock = true }\nprovides = [\"b\", \"c\", \"C\", \"d>1\"]\n[wheels.b]\nsource = { lock = true }\n",
         "[wheels.e]\nsource = { lock = true }\nneeds = [\"f\"]\n[wheels.g]\nsource = { lock = true }\nprovides = [\"f\"]\n",
