@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{Needed, Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
+use crate::plan::{Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
 
 use super::{
     Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mkdir, Mount, Network,
@@ -21,10 +21,12 @@ use super::{
 /// that the same packages make the same layer on another day.
 const EPOCH: i64 = 315_532_800;
 
+mod lists;
 mod no_cache;
 mod source;
 mod steps;
 
+pub use lists::FileLists;
 pub use no_cache::NoCache;
 
 /// What a graph depends on beside the plan: the client, and what the daemon can do.
@@ -79,17 +81,6 @@ pub struct Emitted {
     pub image: Output,
     /// What the finished filesystem holds; `None` when nothing is forbidden in the image.
     pub lists: Option<FileLists>,
-}
-
-/// A folder with the file lists `0`, `1` and so on, which together are the finished filesystem, lowest first.
-#[derive(Debug, Clone, Copy)]
-pub struct FileLists {
-    /// The folder.
-    pub folder: Output,
-    /// How many lists are in it.
-    pub count: usize,
-    /// How many lists `needed-0`, `needed-1` and so on of libraries are in it.
-    pub needed: usize,
 }
 
 /// Translates one image of a plan.
@@ -415,33 +406,6 @@ impl Emitter<'_> {
             .local(source, Metadata::named("[internal] load build context"));
         self.context = Some(context);
         context
-    }
-
-    /// All file lists in one folder: a solve for each would have the daemon load the graph as often.
-    fn lists(&mut self, stages: &[StageId], needed: &[Needed]) -> Option<FileLists> {
-        let mut file = File::scratch();
-        for (index, id) in stages.iter().enumerate() {
-            let list = self.list_of(*id);
-            file = file.copy(Copy::new(list, "/files", format!("/{index}")));
-        }
-        for (index, needed) in needed.iter().enumerate() {
-            let list = self.folder(needed.list);
-            file = file.copy(Copy::new(list, "/needed", format!("/needed-{index}")));
-        }
-        let metadata = Metadata::named(format!("[{}] take file lists", self.image)).group(self.assembly());
-        (!stages.is_empty()).then(|| FileLists {
-            folder: self.graph.file(file, metadata),
-            count: stages.len(),
-            needed: needed.len(),
-        })
-    }
-
-    /// The folder with a stage's file list.
-    fn list_of(&mut self, id: StageId) -> Output {
-        match self.make(id) {
-            Made::Tree(Tree { list: Some(list), .. }) | Made::Folder(list) | Made::Filesystem(list) => list,
-            Made::Tree(tree) => tree.alone,
-        }
     }
 
     /// Name, place and cache behaviour of a stage's main vertex.
