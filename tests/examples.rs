@@ -299,6 +299,8 @@ fn a_store_is_in_keys_as_a_network_and_no_more() {
         [
             "layer markupsafe",
             "layer rowmax",
+            "libraries of wheel markupsafe",
+            "libraries of wheel rowmax",
             "wheel markupsafe",
             "wheel rowmax"
         ]
@@ -315,7 +317,10 @@ fn what_matters_is_in_exactly_the_keys_that_it_matters_to() {
     assert_eq!(layer.len(), 1, "{layer:?}");
     assert!(layer[0].starts_with("layer packages"), "{layer:?}");
     let archs = changed("serve", &[(spec, "[\"8.0\", \"9.0\"]", "[\"9.0\"]")]);
-    assert_eq!(archs, ["layer rowmax", "wheel rowmax"]);
+    assert_eq!(
+        archs,
+        ["layer rowmax", "libraries of wheel rowmax", "wheel rowmax"]
+    );
 }
 
 #[test]

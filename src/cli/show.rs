@@ -167,10 +167,13 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Venv { .. } => "venv",
         Work::Install(_) => "install",
         Work::InstallWheels { .. } => "install-wheels",
+        Work::Prepare(_) => "source",
         Work::Compile(_) => "compile",
+        Work::Ready(_) => "ready-wheel",
         Work::Project(_) => "project",
         Work::Copy(_) => "copy",
         Work::List { .. } => "list",
+        Work::ListNeeded { .. } => "list-needed",
     }
 }
 

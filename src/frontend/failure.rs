@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, Client};
 use crate::llb::{Cap, Emitted, Surroundings};
-use crate::plan::{Compile, Plan, Source, Work};
+use crate::plan::{Plan, Source, Work, own_patterns};
 use crate::proto::rpc;
 
 /// Why there is no image.
@@ -82,21 +82,28 @@ pub(super) fn check_patterns(plan: &Plan, surroundings: &Surroundings) -> Result
     }
     let errors: Vec<Diagnostic> = plan
         .iter()
-        .filter_map(|(_, stage)| match &stage.work {
-            Work::Compile(Compile {
-                name,
-                source: Source::Context { include, .. },
-                ..
-            }) if !include.is_empty() => {
-                let error =
-                    Diagnostic::error(format!("`include` of wheel `{name}` needs BuildKit 0.9 or later"))
-                        .help("leave `include` out, or update Docker to 23.0 or later");
-                Some(match &stage.location {
-                    Some(location) => error.at(location.clone(), "declared here"),
-                    None => error,
-                })
-            }
-            _ => None,
+        .filter_map(|(_, stage)| {
+            let source = stage
+                .work
+                .source()
+                .filter(|_| !matches!(stage.work, Work::Project(_)));
+            let Some(Source::Context { include, exclude, .. }) = source else {
+                return None;
+            };
+            let word = match (include.is_empty(), own_patterns(exclude).is_empty()) {
+                (false, _) => "include",
+                (true, false) => "exclude",
+                (true, true) => return None,
+            };
+            let error = Diagnostic::error(format!(
+                "`{word}` of `{}` needs BuildKit 0.9 or later",
+                stage.name
+            ))
+            .help(format!("leave `{word}` out, or update Docker to 23.0 or later"));
+            Some(match &stage.location {
+                Some(location) => error.at(location.clone(), "declared here"),
+                None => error,
+            })
         })
         .collect();
     if errors.is_empty() {

@@ -1,5 +1,5 @@
-//! What steps have to say of what they did: file lists, checked against what an image must not hold, and counts of the
-//! compiler cache.
+//! What steps have to say of what they did: file lists, checked against what an image must not hold and against the
+//! libraries that its wheels need, and counts of the compiler cache.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::failure::Failure;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options, Reference, Solve};
 use crate::llb::Emitted;
-use crate::plan::{self, Counted, Counts, Plan, StageId, forbid};
+use crate::plan::{self, Counted, Counts, Plan, StageId, forbid, links};
 
 /// Reads the reports that steps left, compares the file lists with what the spec forbids, and gives the counts.
 pub(super) async fn read(
@@ -34,15 +34,29 @@ pub(super) async fn read(
         folder,
         (0..reports.lists).map(|index| format!("/{index}")),
     );
-    let names = (0..reports.counts.len()).map(|index| format!("/counts-{index}"));
-    let (lists, counts) = tokio::join!(lists, files(client, folder, names));
+    let needed = files(
+        client,
+        folder,
+        (0..reports.needed).map(|index| format!("/needed-{index}")),
+    );
+    let counts = files(
+        client,
+        folder,
+        (0..reports.counts.len()).map(|index| format!("/counts-{index}")),
+    );
+    let (lists, needed, counts) = tokio::join!(lists, needed, counts);
     let mut tree = forbid::Tree::default();
     for list in lists {
-        let list = list?.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?;
-        tree.lay(&list)
+        tree.lay(&there(list)?)
             .map_err(|error| Diagnostic::error(error.to_string()))?;
     }
-    let errors = forbid::check(image, &tree, &plan.images[image].forbid);
+    let image_plan = &plan.images[image];
+    let mut wheels = Vec::new();
+    for (wheel, list) in image_plan.needed.iter().zip(needed) {
+        wheels.push((wheel, there(list)?));
+    }
+    let mut errors = forbid::check(image, &tree, &image_plan.forbid);
+    errors.extend(links::check(image, &tree, &wheels).map_err(|error| Diagnostic::error(error.to_string()))?);
     if !errors.is_empty() {
         return Err(errors.into());
     }
@@ -50,6 +64,11 @@ pub(super) async fn read(
     let counts = counts.into_iter().map(|text| Counts::read(&text.ok()??));
     let counts = reports.counts.iter().copied().zip(counts);
     Ok(counts.filter_map(|(id, counts)| Some((id, counts?))).collect())
+}
+
+/// A list that has to be there.
+fn there(list: Result<Option<String>, Failure>) -> Result<String, Failure> {
+    Ok(list?.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?)
 }
 
 /// The texts of files, in their order; `None` for one that is not there.

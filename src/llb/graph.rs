@@ -1,7 +1,7 @@
 //! The arena of vertices.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use prost::Message as _;
@@ -108,6 +108,13 @@ fn action_name(action: &pb::FileAction) -> Option<String> {
     })
 }
 
+/// The digits of a digest. Kept in the index itself, so that finding a vertex reads no texts all over the memory.
+type Hex = [u8; 64];
+
+fn hex(digest: &str) -> Option<Hex> {
+    digest.strip_prefix("sha256:")?.as_bytes().try_into().ok()
+}
+
 /// A graph under construction.
 ///
 /// Methods that take an [`Output`] expect one of the same graph, and panic when it is not.
@@ -115,8 +122,7 @@ fn action_name(action: &pb::FileAction) -> Option<String> {
 pub struct Graph {
     platform: Platform,
     vertices: Vec<Vertex>,
-    /// Never walked, only asked: its order differs from run to run.
-    by_digest: HashMap<Arc<str>, u32>,
+    by_digest: BTreeMap<Hex, u32>,
     pub(crate) origins: Vec<(Arc<SourceFile>, pb::Definition)>,
 }
 
@@ -127,7 +133,7 @@ impl Graph {
         Self {
             platform,
             vertices: Vec::new(),
-            by_digest: HashMap::new(),
+            by_digest: BTreeMap::new(),
             origins: Vec::new(),
         }
     }
@@ -229,7 +235,7 @@ impl Graph {
     }
 
     pub(crate) fn insert(&mut self, vertex: Vertex) -> Output {
-        if let Some(index) = self.by_digest.get(&vertex.digest) {
+        if let Some(index) = hex(&vertex.digest).and_then(|hex| self.by_digest.get(&hex)) {
             let known = &mut self.vertices[*index as usize];
             known.metadata.unite(vertex.metadata);
             known.caps.extend(vertex.caps);
@@ -245,7 +251,9 @@ impl Graph {
         }
         // More vertices than a u32 counts do not fit into the memory of any daemon.
         let index = u32::try_from(self.vertices.len()).unwrap_or(u32::MAX);
-        self.by_digest.insert(Arc::clone(&vertex.digest), index);
+        if let Some(hex) = hex(&vertex.digest) {
+            self.by_digest.insert(hex, index);
+        }
         self.vertices.push(vertex);
         Output {
             vertex: index,
@@ -254,7 +262,7 @@ impl Graph {
     }
 
     pub(crate) fn index_of(&self, digest: &str) -> Option<u32> {
-        self.by_digest.get(digest).copied()
+        self.by_digest.get(&hex(digest)?).copied()
     }
 }
 

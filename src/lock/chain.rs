@@ -4,7 +4,7 @@
 //! Chains are found length by length. Those of one length are in order when they are sorted by the place of what comes
 //! before, and then by their last name; so a chain is two numbers, and no two are ever compared name by name.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use super::walk::{Node, Nodes, Start};
 use super::{Lock, PackageName};
@@ -60,8 +60,8 @@ struct Finder<'l, 'w> {
     nodes: &'w Nodes<'l>,
     /// The place of each package's name among all names, which stand in order.
     places: Vec<usize>,
-    /// Never walked, only asked.
-    done: HashSet<Node<'l>>,
+    /// Extras whose chain is found; a package's chain is its end.
+    extras: BTreeSet<Node<'l>>,
     /// Chains that are one name longer than those at hand.
     next: Vec<Candidate<'l>>,
     chains: Chains<'l>,
@@ -82,7 +82,7 @@ pub(super) fn chains<'l>(lock: &'l Lock, starts: &[Start<'l>], nodes: &Nodes<'l>
         starts,
         nodes,
         places,
-        done: HashSet::new(),
+        extras: BTreeSet::new(),
         next: Vec::new(),
         chains: Chains {
             links: Vec::new(),
@@ -113,7 +113,7 @@ impl<'l> Finder<'l, '_> {
             let mut last = None;
             for candidate in candidates {
                 let Candidate { before, place, to } = candidate;
-                if matches!(to, Point::Node(node) if self.done.contains(&node)) {
+                if matches!(to, Point::Node(node) if self.is_done(node)) {
                     continue;
                 }
                 if last != Some((before, place)) {
@@ -141,7 +141,7 @@ impl<'l> Finder<'l, '_> {
             let mut reach = |finder: &mut Self, node: Node<'l>| {
                 if finder.places.get(node.0) == Some(&place) {
                     points.push(Point::Node(node));
-                } else if !finder.done.contains(&node) {
+                } else if !finder.is_done(node) {
                     finder.note(Some(chain), node.0, Point::Node(node));
                 }
             };
@@ -152,13 +152,16 @@ impl<'l> Finder<'l, '_> {
                     }
                 }
                 Point::Node(node) => {
-                    if !self.done.insert(node) {
+                    if self.is_done(node) {
                         continue;
                     }
-                    if let ((index, None), ends) = (node, &mut self.chains.ends)
-                        && let Some(end) = ends.get_mut(index)
-                    {
-                        *end = Some(chain);
+                    match node {
+                        (index, None) => {
+                            if let Some(end) = self.chains.ends.get_mut(index) {
+                                *end = Some(chain);
+                            }
+                        }
+                        extra => drop(self.extras.insert(extra)),
                     }
                     let nodes = self.nodes;
                     for edge in nodes.edges(node).into_iter().flatten() {
@@ -169,6 +172,13 @@ impl<'l> Finder<'l, '_> {
                     }
                 }
             }
+        }
+    }
+
+    fn is_done(&self, node: Node<'l>) -> bool {
+        match node {
+            (index, None) => self.chains.ends.get(index).is_none_or(Option::is_some),
+            extra => self.extras.contains(&extra),
         }
     }
 

@@ -82,6 +82,7 @@ pub use package::{Dependency, Package};
 pub use pyproject::Project;
 pub use source::{Artifact, File, Indexes, Source};
 pub use subset::{Locked, Origin, PythonVersion, Root, Roots, Subset, Target};
+pub use tags::{Unfit, check_wheel};
 
 use crate::diagnostic::{Diagnostic, SourceFile};
 

@@ -30,6 +30,25 @@ pub(super) struct Rank {
     platform: u64,
 }
 
+/// Why a target cannot install a wheel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    /// What is in the way.
+    pub message: String,
+    /// Tags that would fit.
+    pub help: String,
+}
+
+/// Whether a target can install a wheel, as far as the tags in its file name (PEP 425, PEP 427) tell.
+pub fn check_wheel(filename: &str, target: &Target) -> Result<(), Unfit> {
+    let tags = Tags::new(target);
+    let rank = WheelName::parse(filename).map_or(Err(Misfit::Name), |name| tags.rank(name));
+    rank.map(drop).map_err(|misfit| Unfit {
+        message: tags.explain_one(filename, misfit),
+        help: format!("these tags fit: {}", tags.best().join(", ")),
+    })
+}
+
 /// The part of a wheel's tags that is in the way. Ordered: a later one is nearer to a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Misfit {
@@ -151,6 +170,23 @@ impl Tags {
             Misfit::Glibc(needed) => format!(
                 "its wheels need glibc 2.{needed} or newer where the image has {}.{}, and there is no source \
                  distribution",
+                self.glibc.0, self.glibc.1
+            ),
+        }
+    }
+
+    /// As [`Self::explain`], of one wheel by its name.
+    fn explain_one(&self, filename: &str, misfit: Misfit) -> String {
+        let PythonVersion { major, minor, .. } = self.python;
+        match misfit {
+            Misfit::Name => format!("`{filename}` is not the file name of a wheel"),
+            Misfit::Python => format!("`{filename}` is not for CPython {major}.{minor}"),
+            Misfit::Abi => format!("`{filename}` has an ABI other than that of CPython {major}.{minor}"),
+            Misfit::Platform => {
+                format!("`{filename}` is not for Linux with glibc on {}", self.machine)
+            }
+            Misfit::Glibc(needed) => format!(
+                "`{filename}` needs glibc 2.{needed} or newer, and the image has {}.{}",
                 self.glibc.0, self.glibc.1
             ),
         }

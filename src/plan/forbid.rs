@@ -98,6 +98,13 @@ impl Tree {
             .collect()
     }
 
+    /// Names of files and links, without the folders that they are in.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.leaves
+            .keys()
+            .filter_map(|path| Some(path.rsplit_once('/')?.1))
+    }
+
     fn all(&self) -> impl Iterator<Item = &str> {
         self.leaves.keys().chain(self.folders.iter()).map(String::as_str)
     }

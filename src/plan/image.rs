@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::key::{Input, sha256};
-use super::model::{CopyTree, Forbidden, ImagePlan, Root, StageId, Work};
+use super::model::{CopyTree, Forbidden, ImagePlan, Needed, Root, StageId, Work};
 use super::packages::{self, Sorted};
 use super::planner::{Planner, SystemRequest};
-use super::{steps, wheel};
+use super::{source, steps};
+use crate::diagnostic::Location;
 use crate::lock::Roots;
-use crate::spec::Image;
+use crate::spec::{Image, Spanned};
 
 /// PATH of an image whose config has none, as Docker sets it.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -26,7 +27,7 @@ impl Planner<'_> {
         let mut kernels = Vec::new();
         for name in &sorted.wheels {
             if let Some(stage) = self.compile(name, uv, &context) {
-                kernels.push(self.install_wheels(uv, BTreeMap::from([(name.clone(), stage)])));
+                kernels.push(self.install_wheels(uv, self.provided(name, stage)));
             }
         }
         for sdist in &sorted.sdists {
@@ -65,13 +66,13 @@ impl Planner<'_> {
         // Heavy and slow first: a node that pulls a changed layer unpacks all layers above it again.
         let mut trees: Vec<StageId> = self.venv_root(uv).trees;
         trees.extend(layers.iter().filter(|(_, bucket)| !bucket).map(|(id, _)| *id));
-        trees.extend(kernels);
+        trees.extend(&kernels);
         trees.extend(layers.iter().filter(|(_, bucket)| *bucket).map(|(id, _)| *id));
         if !projects.is_empty() {
             trees.push(self.install_wheels(uv, projects));
         }
         for copy in &image.copy {
-            let from = wheel::folder(copy.from.get_ref());
+            let from = source::folder(copy.from.get_ref());
             let inputs = vec![
                 self.parent(base),
                 Input::new("content", format!("{from} of the build context")),
@@ -101,12 +102,18 @@ impl Planner<'_> {
         } else {
             self.lists(base, &trees)
         };
+        let needed = if forbid.is_empty() {
+            Vec::new()
+        } else {
+            self.needed(&kernels, &location)
+        };
         let config = self.config(image, base, &trees);
         Some(ImagePlan {
             root: Root { base, trees },
             config,
             forbid,
             lists,
+            needed,
             location,
         })
     }
@@ -127,8 +134,12 @@ impl Planner<'_> {
             image
                 .wheels
                 .iter()
-                .filter(|wheel| self.in_lock(wheel.get_ref()))
-                .map(packages::as_requirement),
+                .flat_map(|wheel| {
+                    let packages = self.spec.packages_of(wheel.get_ref());
+                    packages.map(|package| Spanned::new(wheel.span(), package.to_owned()))
+                })
+                .filter(|package| self.in_lock(package.get_ref()))
+                .map(|package| packages::as_requirement(&package)),
         );
         let mut context = packages::roots(
             &requirements,
@@ -163,6 +174,41 @@ impl Planner<'_> {
                 }
             })
             .collect()
+    }
+
+    /// What the wheels of some layers need of the image.
+    fn needed(&mut self, layers: &[StageId], image: &Location) -> Vec<Needed> {
+        let mut found: BTreeMap<StageId, Vec<String>> = BTreeMap::new();
+        for layer in layers {
+            if let Work::InstallWheels { wheels, .. } = &self.stages[layer.0].work {
+                for (package, stage) in wheels {
+                    found.entry(*stage).or_default().push(package.clone());
+                }
+            }
+        }
+        let list = |planner: &mut Self, (of, packages): (StageId, Vec<String>)| {
+            let root = planner.python_root();
+            let mut inputs = planner.root_inputs(&root);
+            inputs.push(planner.parent(of));
+            inputs.extend(packages.iter().map(|package| Input::new("wheel of", package)));
+            inputs.push(Input::new("step", sha256(&steps::needed())));
+            let stage = &planner.stages[of.0];
+            let (name, location) = (format!("libraries of {}", stage.name), stage.location.clone());
+            let declared = packages.iter().find_map(|package| planner.spec.wheel_of(package));
+            let wheel = declared
+                .or(packages.first().map(String::as_str))
+                .unwrap_or_default();
+            let may_lack = planner.spec.wheels.get(wheel).map(|wheel| wheel.may_lack.clone());
+            let wheel = wheel.to_owned();
+            let work = Work::ListNeeded { root, of, packages };
+            Needed {
+                list: planner.stage("list needed", &name, work, inputs, location.clone()),
+                wheel,
+                may_lack: may_lack.unwrap_or_default(),
+                location: location.unwrap_or_else(|| image.clone()),
+            }
+        };
+        found.into_iter().map(|entry| list(self, entry)).collect()
     }
 
     /// The image config: the tier's, with what the spec says laid over it.

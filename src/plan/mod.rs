@@ -30,11 +30,13 @@ pub mod forbid;
 mod image;
 mod key;
 mod layers;
+pub mod links;
 mod model;
 mod packages;
 mod planner;
 mod references;
 mod replay;
+mod source;
 pub mod steps;
 mod toolkit;
 mod wheel;
@@ -46,12 +48,14 @@ pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
     CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
-    Package, Plan, Project, PythonSource, Root, Source, Stage, StageId, Supply, System, Work,
+    Needed, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId, Supply,
+    System, Work,
 };
 // What keeps objects outside the builder is said alike in a spec and in a plan.
 pub use crate::spec::{Store, StoreKind};
 pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
+pub use source::own_patterns;
 
 /// Everything that a plan depends on.
 #[derive(Debug)]

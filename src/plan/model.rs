@@ -108,8 +108,12 @@ pub enum Work {
         /// Name and stage of each.
         wheels: BTreeMap<String, StageId>,
     },
+    /// A source, unpacked and patched; the result is a folder.
+    Prepare(Prepare),
     /// A kernel wheel; the result is a folder with wheels.
     Compile(Compile),
+    /// A wheel that needs no build; the result is a folder with it.
+    Ready(ReadyWheel),
     /// The wheel of a folder with a pyproject.toml; the result is a folder with wheels.
     Project(Project),
     /// Files of the build context, a tree.
@@ -120,6 +124,15 @@ pub enum Work {
         root: Root,
         /// What is listed.
         of: StageId,
+    },
+    /// The list of shared libraries that wheels need, for checks; the result is a folder with `needed`.
+    ListNeeded {
+        /// Where Python is found.
+        root: Root,
+        /// The folder with the wheels.
+        of: StageId,
+        /// Those that count.
+        packages: Vec<String>,
     },
 }
 
@@ -232,6 +245,31 @@ pub struct Compile {
     pub jobs: Option<u32>,
     /// Whether the build may use the network.
     pub network: bool,
+    /// `Some(index)`: the build is isolated, and its backend comes from this index (empty: uv's default one).
+    pub backend_index: Option<String>,
+}
+
+/// A source that has to be made ready before anything is built from it. Wheels from one source share it.
+#[derive(Debug, Clone)]
+pub struct Prepare {
+    /// Where Python is found.
+    pub root: Root,
+    /// What it is made from; all of it, whatever folder is built.
+    pub source: Source,
+    /// Patches of the build context, in the order in which they are applied.
+    pub patches: Vec<String>,
+}
+
+/// A wheel that is there already.
+#[derive(Debug, Clone)]
+pub enum ReadyWheel {
+    /// At a URL.
+    Download(Download),
+    /// A file of the build context.
+    Context {
+        /// Relative to the context.
+        path: String,
+    },
 }
 
 /// Source of a wheel.
@@ -256,9 +294,27 @@ pub enum Source {
         subdir: String,
         /// Whether submodules are checked out.
         submodules: bool,
+        /// Id of the secret that holds a token; `None` for BuildKit's own. Not part of the key.
+        token: Option<String>,
+        /// Lines of a `known_hosts` file. Not part of the key.
+        known_hosts: Option<String>,
     },
-    /// A source distribution.
+    /// A source distribution, or another archive.
     Archive(Download),
+    /// A folder of an image.
+    Image {
+        /// The image.
+        image: StageId,
+        /// The folder, absolute.
+        path: String,
+    },
+    /// What a [`Work::Prepare`] has made.
+    Prepared {
+        /// That stage.
+        stage: StageId,
+        /// Folder of it, empty for its root.
+        subdir: String,
+    },
 }
 
 /// A compiler cache in a cache mount, and perhaps in a store outside the builder.
@@ -335,7 +391,22 @@ pub struct ImagePlan {
     pub forbid: Vec<Forbidden>,
     /// Stages whose `files` lists make up the finished filesystem together, lowest first; empty without `forbid`.
     pub lists: Vec<StageId>,
+    /// The libraries that wheels of the image need; empty without `lists`.
+    pub needed: Vec<Needed>,
     /// Where it is declared.
+    pub location: Location,
+}
+
+/// What a wheel of an image needs of the image.
+#[derive(Debug, Clone)]
+pub struct Needed {
+    /// The [`Work::ListNeeded`].
+    pub list: StageId,
+    /// The wheel's name.
+    pub wheel: String,
+    /// Libraries that come from elsewhere when a container runs.
+    pub may_lack: BTreeSet<String>,
+    /// The wheel's place.
     pub location: Location,
 }
 
@@ -348,7 +419,52 @@ pub struct Forbidden {
     pub location: Location,
 }
 
+impl ReadyWheel {
+    /// Its file name, which says what it fits.
+    pub fn filename(&self) -> &str {
+        match self {
+            Self::Download(file) => &file.filename,
+            Self::Context { path } => path.rsplit('/').next().unwrap_or(path),
+        }
+    }
+}
+
+impl Source {
+    /// The stage that it comes from, if it comes from one.
+    pub fn stage(&self) -> Option<StageId> {
+        match self {
+            Self::Image { image: stage, .. } | Self::Prepared { stage, .. } => Some(*stage),
+            Self::Context { .. } | Self::Git { .. } | Self::Archive(_) => None,
+        }
+    }
+}
+
 impl Work {
+    /// The source that it takes, if it takes one.
+    pub fn source(&self) -> Option<&Source> {
+        match self {
+            Self::Prepare(Prepare { source, .. })
+            | Self::Compile(Compile { source, .. })
+            | Self::Project(Project { source, .. }) => Some(source),
+            _ => None,
+        }
+    }
+
+    /// The paths of the build context that it reads, `.` for all of it.
+    pub fn context_paths(&self) -> Vec<&str> {
+        let mut paths = Vec::new();
+        if let Some(Source::Context { path, .. }) = self.source() {
+            paths.push(path.as_str());
+        }
+        match self {
+            Self::Prepare(prepare) => paths.extend(prepare.patches.iter().map(String::as_str)),
+            Self::Ready(ReadyWheel::Context { path }) => paths.push(path),
+            Self::Copy(copy) => paths.push(&copy.from),
+            _ => {}
+        }
+        paths
+    }
+
     /// The stages that this one is made from. `uv` is the plan's uv, which steps that install need.
     pub fn stands_on(&self, uv: StageId) -> Vec<StageId> {
         let on_root = |root: &Root| -> Vec<StageId> {
@@ -357,13 +473,22 @@ impl Work {
                 .collect()
         };
         match self {
-            Self::Image(_) | Self::Python(PythonSource::Archive(_)) => Vec::new(),
+            Self::Image(_) | Self::Ready(_) | Self::Python(PythonSource::Archive(_)) => Vec::new(),
             Self::System(System { on, .. }) | Self::Copy(CopyTree { on, .. }) => vec![*on],
             Self::Python(PythonSource::Image { image, .. }) => vec![*image],
             Self::Unpack { root, .. } => on_root(root),
-            Self::Venv { root }
-            | Self::Install(Install { root, .. })
-            | Self::Project(Project { root, .. }) => {
+            Self::Prepare(Prepare { root, source, .. }) => {
+                let mut stages = on_root(root);
+                stages.extend(source.stage());
+                stages
+            }
+            Self::Project(Project { root, source, .. }) => {
+                let mut stages = on_root(root);
+                stages.push(uv);
+                stages.extend(source.stage());
+                stages
+            }
+            Self::Venv { root } | Self::Install(Install { root, .. }) => {
                 let mut stages = on_root(root);
                 stages.push(uv);
                 stages
@@ -376,6 +501,7 @@ impl Work {
                     stages.push(binary);
                 }
                 stages.push(uv);
+                stages.extend(compile.source.stage());
                 stages
             }
             Self::InstallWheels { root, wheels } => {
@@ -384,7 +510,7 @@ impl Work {
                 stages.push(uv);
                 stages
             }
-            Self::List { root, of } => {
+            Self::List { root, of } | Self::ListNeeded { root, of, .. } => {
                 let mut stages = on_root(root);
                 stages.push(*of);
                 stages

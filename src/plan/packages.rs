@@ -101,8 +101,8 @@ impl<'a> Planner<'a> {
         sorted.packages.reserve(subset.packages.len());
         for mut locked in subset.packages {
             let name = locked.name.as_str().to_owned();
-            if self.spec.wheels.contains_key(&name) {
-                sorted.wheels.insert(name);
+            if let Some(wheel) = self.spec.wheel_of(&name) {
+                sorted.wheels.insert(wheel.to_owned());
                 continue;
             }
             let artifact = std::mem::replace(&mut locked.artifact, Artifact::Nothing);
@@ -268,7 +268,7 @@ impl<'a> Planner<'a> {
     /// said, and is an error elsewhere.
     pub(super) fn check_known(&mut self, requirement: &Spanned<Requirement>) -> bool {
         let name = &requirement.get_ref().name;
-        if self.request.lock.is_none() || self.in_lock(name) || self.spec.wheels.contains_key(name) {
+        if self.request.lock.is_none() || self.in_lock(name) || self.spec.wheel_of(name).is_some() {
             return true;
         }
         let location = self.spec.locate(requirement);

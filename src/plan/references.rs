@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::planner::python_tier;
 use super::{Plan, Work};
 use crate::diagnostic::Location;
-use crate::spec::{CompilerCacheTool, Image, Provider, Sccache, Spec, Tier, Uv};
+use crate::spec::{CompilerCacheTool, Image, Provider, Sccache, Spec, Tier, Uv, Wheel, WheelSource};
 
 /// The image references that a plan stands on, with the place of each. Planning comes first, without answers: what the
 /// lock or the spec has wrong is said before any answer counts, and an image that nothing is made from is not asked
@@ -23,9 +23,15 @@ pub fn references(plan: &Plan) -> BTreeMap<String, Location> {
 /// while the lock is still being read.
 pub fn foreseen(spec: &Spec, image: &Image) -> BTreeSet<String> {
     let mut tiers = BTreeSet::from([python_tier(spec), *image.tier.get_ref()]);
-    if !image.wheels.is_empty() {
+    let wheels = built(spec, image);
+    let compiles = wheels.iter().any(|wheel| wheel.is_compiled());
+    if compiles {
         tiers.insert(Tier::Devel);
     }
+    let sources = wheels.iter().filter_map(|wheel| match &wheel.source {
+        WheelSource::Image { reference, .. } => Some(reference),
+        _ => None,
+    });
     let tiers = tiers.iter().filter_map(|tier| spec.gpu.tiers.get(tier));
     let python = match &spec.python.provider {
         Provider::Image { reference, .. } => Some(reference),
@@ -36,17 +42,31 @@ pub fn foreseen(spec: &Spec, image: &Image) -> BTreeSet<String> {
         Uv::Wheel(_) => None,
     };
     let sccache = match (&spec.compiler_cache.sccache, spec.compiler_cache.tool) {
-        (Sccache::Image { reference }, CompilerCacheTool::Sccache) if !image.wheels.is_empty() => {
-            Some(reference)
-        }
+        (Sccache::Image { reference }, CompilerCacheTool::Sccache) if compiles => Some(reference),
         _ => None,
     };
     tiers
         .chain(sccache)
         .chain(python)
         .chain(uv)
+        .chain(sources)
         .map(|reference| reference.get_ref().clone())
         .collect()
+}
+
+/// The wheels of the spec that an image names, and those that they need.
+fn built<'a>(spec: &'a Spec, image: &'a Image) -> Vec<&'a Wheel> {
+    let mut open: Vec<&str> = image.wheels.iter().map(|name| name.get_ref().as_str()).collect();
+    let mut found = BTreeMap::new();
+    while let Some(name) = open.pop() {
+        if let Some(name) = spec.wheel_of(name)
+            && let Some(wheel) = spec.wheels.get(name)
+            && found.insert(name, wheel).is_none()
+        {
+            open.extend(wheel.needs.iter().map(|need| need.get_ref().name.as_str()));
+        }
+    }
+    found.into_values().collect()
 }
 
 #[cfg(test)]
@@ -88,6 +108,19 @@ source = { path = "kernel" }
 [compiler-cache]
 tool = "sccache"
 sccache = { image = "registry.example/sccache:1" }
+[wheels.from-image]
+source = { image = "registry.example/kernels:1", path = "/src" }
+needs = ["kernel"]
+[wheels.ready]
+source = { wheel = "ready-1.0-py3-none-any.whl" }
+[images.ready]
+tier = "runtime"
+packages = ["idna"]
+wheels = ["ready"]
+[images.taken]
+tier = "runtime"
+packages = ["idna"]
+wheels = ["from-image"]
 [images.small]
 tier = "runtime"
 packages = ["idna"]
@@ -105,6 +138,11 @@ wheels = ["kernel"]
         for (name, images) in [
             ("small", vec!["base:1", "runtime:1"]),
             ("compiled", vec!["base:1", "devel:1", "runtime:1", "sccache:1"]),
+            ("ready", vec!["base:1", "runtime:1"]),
+            (
+                "taken",
+                vec!["base:1", "devel:1", "kernels:1", "runtime:1", "sccache:1"],
+            ),
         ] {
             let planned_images = BTreeSet::from([name.to_owned()]);
             let planned = plan(&Request {

@@ -56,6 +56,21 @@ pub fn count() -> String {
     python(include_str!("steps/count.py"))
 }
 
+/// The build command of an isolated compile.
+pub fn isolated() -> String {
+    shell(include_str!("steps/isolated.sh"))
+}
+
+/// Python: unpacks and patches a source.
+pub fn source() -> String {
+    python(include_str!("steps/source.py"))
+}
+
+/// Python: lists the libraries that wheels need.
+pub fn needed() -> String {
+    python(include_str!("steps/needed.py"))
+}
+
 /// Build the wheel of a workspace member.
 pub fn project() -> String {
     shell(include_str!("steps/project.sh"))
@@ -77,15 +92,18 @@ pub fn unpack() -> String {
 }
 
 /// Every text by name, for golden tests and `plan`'s own digest of them.
-pub fn all() -> [(&'static str, String); 10] {
+pub fn all() -> [(&'static str, String); 13] {
     [
         ("compile", compile()),
         ("count", count()),
         ("index", index()),
         ("install", install()),
+        ("isolated", isolated()),
         ("list", list()),
+        ("needed", needed()),
         ("project", project()),
         ("settle", settle()),
+        ("source", source()),
         ("system", system()),
         ("unpack", unpack()),
         ("venv", venv()),
@@ -111,7 +129,7 @@ mod tests {
     #[test]
     fn shell_steps_parse() {
         for (name, text) in all() {
-            if ["count", "settle", "list", "unpack"].contains(&name) {
+            if ["count", "settle", "source", "list", "needed", "unpack"].contains(&name) {
                 continue;
             }
             let status = std::process::Command::new("sh")

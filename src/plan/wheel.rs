@@ -1,30 +1,24 @@
 //! Wheels that are built: kernel wheels over the devel tier, and folders of the build context.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::{Input, sha256};
 use super::model::{CacheTool, Compile, Project, Source, StageId, Work};
 use super::packages::{self, Built, ProjectRef, SdistRef};
-use super::planner::{Planner, SystemRequest, download};
+use super::planner::{Planner, SystemRequest};
+use super::source::{display, exclude_inputs, junk, source_inputs};
 use super::{steps, toolkit};
 use crate::diagnostic::{Diagnostic, Location};
-use crate::lock::{Artifact, Lock, PackageName, Roots};
+use crate::lock::{Lock, Roots};
 use crate::spec::{Requirement, Spanned, Tier, Wheel, WheelSource};
-
-/// What never matters to a build of Python sources and would only disturb keys.
-const JUNK: [&str; 6] = [
-    "**/.git",
-    "**/__pycache__",
-    "**/*.pyc",
-    "**/*.egg-info",
-    "**/.venv",
-    "**/.pytest_cache",
-];
 
 impl Planner<'_> {
     /// The stage that compiles `[wheels.NAME]` in the resolution of `context`; `None` when errors were found.
     pub(super) fn compile(&mut self, name: &str, uv: StageId, context: &Roots) -> Option<StageId> {
         let wheel = self.spec.wheels.get(name)?;
+        if !wheel.is_compiled() {
+            return self.ready(name, wheel);
+        }
         let source = self.source(wheel)?;
         let mut root = self.venv_root(uv);
         let needs = self.needs(wheel, uv, context)?;
@@ -51,7 +45,9 @@ impl Planner<'_> {
         env.extend(wheel.env.clone());
         let mut inputs = self.root_inputs(&root);
         inputs.push(self.parent(uv));
+        inputs.extend(source.stage().map(|id| self.parent(id)));
         inputs.extend(source_inputs(&source));
+        inputs.extend(exclude_inputs(&source));
         inputs.extend(
             env.iter()
                 .map(|(name, value)| Input::new(format!("env {name}"), value)),
@@ -60,6 +56,11 @@ impl Planner<'_> {
         inputs.extend(cache.iter().flat_map(|cache| self.cache_inputs(cache)));
         if wheel.network {
             inputs.push(Input::new("network", "yes"));
+        }
+        let backend_index = wheel.isolation.then(|| self.main_index());
+        if let Some(index) = &backend_index {
+            inputs.push(Input::new("build backend", format!("from {index}")));
+            inputs.push(Input::new("build", sha256(&steps::isolated())));
         }
         inputs.push(Input::new("step", sha256(&(steps::compile() + &steps::count()))));
         let compile = Compile {
@@ -71,6 +72,7 @@ impl Planner<'_> {
             cache,
             jobs: wheel.jobs,
             network: wheel.network,
+            backend_index,
         };
         let location = self.spec.locate(&wheel.name);
         Some(self.stage(
@@ -110,8 +112,8 @@ impl Planner<'_> {
             wheel
                 .needs
                 .iter()
-                .map(|need| need.get_ref().name.clone())
-                .filter(|name| self.spec.wheels.contains_key(name)),
+                .filter_map(|need| self.spec.wheel_of(&need.get_ref().name))
+                .map(str::to_owned),
         );
         sorted.wheels.remove(wheel.name.get_ref());
         let mut trees: Vec<StageId> = self
@@ -121,7 +123,8 @@ impl Planner<'_> {
             .collect();
         let mut built = Built::new();
         for name in sorted.wheels {
-            built.insert(name.clone(), self.compile(&name, uv, context)?);
+            let stage = self.compile(&name, uv, context)?;
+            built.extend(self.provided(&name, stage));
         }
         for sdist in &sorted.sdists {
             built.insert(sdist.name.clone(), self.sdist(sdist, uv, &location));
@@ -133,88 +136,6 @@ impl Planner<'_> {
             trees.push(self.install_wheels(uv, built));
         }
         Some(trees)
-    }
-
-    fn source(&mut self, wheel: &Wheel) -> Option<Source> {
-        match &wheel.source {
-            WheelSource::Path { path, include } => Some(Source::Context {
-                path: folder(path.get_ref()),
-                include: include.clone(),
-                exclude: junk(),
-            }),
-            WheelSource::Git {
-                url,
-                rev,
-                subdir,
-                submodules,
-            } => Some(Source::Git {
-                url: url.get_ref().clone(),
-                rev: rev.get_ref().clone(),
-                subdir: subdir.clone(),
-                submodules: *submodules,
-            }),
-            WheelSource::Lock { span } => self.locked_source(wheel, self.spec.locate(span)),
-        }
-    }
-
-    /// The source that the lock pins for a wheel with `source = { lock = true }`.
-    fn locked_source(&mut self, wheel: &Wheel, location: Location) -> Option<Source> {
-        let name = wheel.name.get_ref();
-        let lock = self.lock()?;
-        if !self.in_lock(name) {
-            self.unknown(name, location, "its source is to be taken from the lock");
-            return None;
-        }
-        let parsed: PackageName = name.parse().ok()?;
-        let origin = match lock.sdist(&parsed, None) {
-            Ok(origin) => origin,
-            Err(error) => {
-                let mut diagnostic = Diagnostic::error(error.message()).at(location, "asked for here");
-                diagnostic.help = error.help();
-                self.errors.push(diagnostic);
-                return None;
-            }
-        };
-        let problem = match origin.artifact {
-            Artifact::Sdist {
-                url: Some(url),
-                sha256: Some(sha256),
-                filename,
-                ..
-            } => {
-                let mut archive = download(&url, &sha256);
-                archive.filename = filename;
-                return Some(Source::Archive(archive));
-            }
-            Artifact::Git {
-                url,
-                rev,
-                subdirectory,
-                submodules,
-                ..
-            } => {
-                return Some(Source::Git {
-                    url,
-                    rev,
-                    subdir: subdirectory.unwrap_or_default(),
-                    submodules,
-                });
-            }
-            Artifact::Tree { path, .. } => {
-                return Some(Source::Context {
-                    path: self.beside_lock(&path),
-                    include: Vec::new(),
-                    exclude: junk(),
-                });
-            }
-            _ => format!("the lock pins no source of `{name}` by URL and SHA-256"),
-        };
-        self.errors.push(
-            Diagnostic::error(problem)
-                .at(location, "asked for here")
-                .help("give the source here: { git = \"...\", rev = \"...\" } or { path = \"...\" }"),
-        );
-        None
     }
 
     /// Build settings for the GPU architectures of the spec, as build systems name them.
@@ -236,12 +157,25 @@ impl Planner<'_> {
         env
     }
 
+    /// The packages that a compiled wheel's stage has wheels of.
+    pub(super) fn provided(&self, name: &str, stage: StageId) -> Built {
+        let packages = self.spec.packages_of(name);
+        packages.map(|package| (package.to_owned(), stage)).collect()
+    }
+
     /// A layer of wheels that were built here.
     pub(super) fn install_wheels(&mut self, uv: StageId, wheels: Built) -> StageId {
         let root = self.venv_root(uv);
         let mut inputs = self.root_inputs(&root);
         inputs.push(self.parent(uv));
-        inputs.extend(wheels.values().map(|id| self.parent(*id)));
+        let stages: BTreeSet<StageId> = wheels.values().copied().collect();
+        if stages.len() == wheels.len() {
+            inputs.extend(wheels.values().map(|id| self.parent(*id)));
+        } else {
+            // Stages do not say which of their wheels are meant.
+            inputs.extend(stages.into_iter().map(|id| self.parent(id)));
+            inputs.extend(wheels.keys().map(|package| Input::new("wheel of", package)));
+        }
         inputs.push(Input::new("step", sha256(&(steps::install() + &steps::settle()))));
         let names: Vec<&str> = wheels.keys().map(String::as_str).collect();
         let name = format!("layer {}", names.join(" "));
@@ -323,9 +257,15 @@ impl Planner<'_> {
                     .cloned(),
             );
             exclude.extend(self.spec.wheels.values().filter_map(|wheel| match &wheel.source {
-                WheelSource::Path { path, .. } if !path.get_ref().is_empty() => Some(path.get_ref().clone()),
+                WheelSource::Path { path, .. } | WheelSource::ReadyInContext(path)
+                    if !path.get_ref().is_empty() =>
+                {
+                    Some(path.get_ref().clone())
+                }
                 _ => None,
             }));
+            let patches = self.spec.wheels.values().flat_map(|wheel| &wheel.patches);
+            exclude.extend(patches.map(|patch| patch.get_ref().clone()));
         }
         let source = Source::Context {
             path,
@@ -420,56 +360,6 @@ fn cmake_architecture(arch: &str) -> String {
     };
     let digits = number.replace('.', "");
     if virtual_too { digits } else { digits + "-real" }
-}
-
-fn source_inputs(source: &Source) -> Vec<Input> {
-    match source {
-        Source::Context { path, include, .. } => {
-            let mut inputs = vec![Input::new(
-                "content",
-                format!("{} of the build context", display(path)),
-            )];
-            inputs.extend(include.iter().map(|pattern| Input::new("include", pattern)));
-            inputs
-        }
-        Source::Git {
-            rev,
-            subdir,
-            submodules,
-            ..
-        } => {
-            let mut inputs = vec![Input::new("commit", rev)];
-            if !subdir.is_empty() {
-                inputs.push(Input::new("subdir", subdir));
-            }
-            if !submodules {
-                inputs.push(Input::new("submodules", "no"));
-            }
-            inputs
-        }
-        Source::Archive(archive) => vec![Input::new(
-            "source distribution",
-            format!("sha256:{}", archive.sha256),
-        )],
-    }
-}
-
-/// [`JUNK`], as patterns of a source.
-fn junk() -> Vec<String> {
-    JUNK.map(str::to_owned).to_vec()
-}
-
-/// The whole context is `.`.
-pub(super) fn folder(path: &str) -> String {
-    if path.is_empty() {
-        ".".to_owned()
-    } else {
-        path.to_owned()
-    }
-}
-
-fn display(path: &str) -> &str {
-    if path == "." { "the root" } else { path }
 }
 
 #[cfg(test)]

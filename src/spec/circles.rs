@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::Findings;
-use super::model::Wheel;
+use super::model::{Wheel, wheel_of};
 use crate::diagnostic::Diagnostic;
 
 /// A wheel on the way from the start of the search, and how many of its needs were followed.
@@ -36,10 +36,12 @@ pub(super) fn check(wheels: &BTreeMap<String, Wheel>, findings: &mut Findings) {
                 continue;
             };
             step.followed += 1;
-            let name = need.get_ref().name.as_str();
+            let Some(name) = wheel_of(wheels, &need.get_ref().name) else {
+                continue;
+            };
             if let Some(place) = places.get(name) {
                 report(&path[*place..], wheels, findings);
-            } else if wheels.contains_key(name) && !done.contains(name) {
+            } else if !done.contains(name) {
                 places.insert(name, path.len());
                 path.push(Step { name, followed: 0 });
             }

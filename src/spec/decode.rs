@@ -71,13 +71,13 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
             .check(name.span(), names::product(name.get_ref()))
             .map(|()| name)
     });
-    let wheels = wheels::decode(root, findings);
-    let images = images::decode(root, &wheels, findings);
-    let default = images::default(root, &images, findings);
-
     let section = root.section("gpu");
     let mirror = gpu::mirror(&section, findings);
     let host = mirror.as_ref().map(|mirror| mirror.get_ref().clone());
+    let wheels = wheels::decode(root, host.as_deref(), findings);
+    let images = images::decode(root, &wheels, findings);
+    let default = images::default(root, &images, findings);
+
     let gpu = gpu::decode(&section, mirror, &wanted(&images, &wheels), findings);
     let section = root.section("python");
     let python = python::decode(
@@ -122,7 +122,7 @@ fn wanted(images: &BTreeMap<String, super::Image>, wheels: &BTreeMap<String, Whe
         let user = (image.tier.span(), format!("image `{}`", image.name.get_ref()));
         tiers.entry(*image.tier.get_ref()).or_default().push(user);
     }
-    for wheel in wheels.values() {
+    for wheel in wheels.values().filter(|wheel| wheel.is_compiled()) {
         let user = (wheel.name.span(), format!("wheel `{}`", wheel.name.get_ref()));
         tiers.entry(Tier::Devel).or_default().push(user);
     }
@@ -131,7 +131,7 @@ fn wanted(images: &BTreeMap<String, super::Image>, wheels: &BTreeMap<String, Whe
     }
     let gpu_wheels = wheels
         .values()
-        .filter(|wheel| !wheel.any_arch)
+        .filter(|wheel| !wheel.any_arch && wheel.is_compiled())
         .map(|wheel| wheel.name.clone())
         .collect();
     gpu::Wanted { tiers, gpu_wheels }

@@ -74,6 +74,11 @@ impl Form {
         self.needs.iter().chain(self.takes).copied()
     }
 
+    /// Whether the key is one of the form.
+    pub fn has(&self, key: &str) -> bool {
+        self.keys().any(|known| known == key)
+    }
+
     /// The form in words: `url` with `sha256`.
     pub fn words(&self) -> String {
         let (keys, joint) = if self.needs.is_empty() {

@@ -32,6 +32,7 @@ pub mod schema;
 mod secrets;
 mod section;
 mod shape;
+mod sources;
 mod urls;
 mod wheels;
 

@@ -67,6 +67,21 @@ impl Spec {
             && *images == other.images
     }
 
+    /// The table of `[wheels]` that a package's wheel comes from.
+    pub fn wheel_of(&self, package: &str) -> Option<&str> {
+        wheel_of(&self.wheels, package)
+    }
+
+    /// The packages whose wheels come from a table of `[wheels]`, the one that it is named after first.
+    pub fn packages_of<'a>(&'a self, wheel: &'a str) -> impl Iterator<Item = &'a str> {
+        let further = self
+            .wheels
+            .get(wheel)
+            .into_iter()
+            .flat_map(|wheel| &wheel.provides);
+        std::iter::once(wheel).chain(further.map(|package| package.get_ref().as_str()))
+    }
+
     /// The place of a value of this file.
     pub fn locate<T>(&self, value: &Spanned<T>) -> Location {
         Location::new(&self.file, value.span())
@@ -310,6 +325,14 @@ pub struct Wheel {
     pub name: Spanned<String>,
     /// `source`.
     pub source: WheelSource,
+    /// `patches`: paths in the build context, in the order in which they are applied.
+    pub patches: Vec<Spanned<String>>,
+    /// `isolation`: whether the build backend comes from the index, into an environment of its own.
+    pub isolation: bool,
+    /// `provides`: further packages, normalised, whose wheels come out of the build.
+    pub provides: Vec<Spanned<String>>,
+    /// `may-lack`: shared libraries that an image with the wheel need not have.
+    pub may_lack: BTreeSet<String>,
     /// `needs`: packages of the lock, or other wheels of this file, that must be installed to build it.
     pub needs: Vec<Spanned<Requirement>>,
     /// `env`: set for the build command.
@@ -343,6 +366,8 @@ pub enum WheelSource {
         path: Spanned<String>,
         /// `include`: only these (Docker's pattern syntax, relative to `path`); empty for all.
         include: Vec<String>,
+        /// `exclude`: not these, in order; a pattern that starts with `!` takes back.
+        exclude: Vec<String>,
     },
     /// A git repository at a commit.
     Git {
@@ -354,12 +379,54 @@ pub enum WheelSource {
         subdir: String,
         /// `submodules`, true by default.
         submodules: bool,
+        /// `token`: id of the secret that holds a token; `None` for BuildKit's own, `GIT_AUTH_TOKEN`.
+        token: Option<String>,
+        /// `known-hosts`: lines of a `known_hosts` file.
+        known_hosts: Option<String>,
     },
+    /// An archive of the source.
+    Archive {
+        /// Where it is.
+        archive: Download,
+        /// `subdir`, empty for the root.
+        subdir: String,
+    },
+    /// A folder of an image.
+    Image {
+        /// Fully qualified reference, mirror applied.
+        reference: Spanned<String>,
+        /// Absolute path of the folder.
+        path: String,
+    },
+    /// A wheel that needs no build, from a URL.
+    Ready(Download),
+    /// A wheel that needs no build, by its path in the build context.
+    ReadyInContext(Spanned<String>),
     /// The source distribution that the lock pins for a package of this name.
     Lock {
         /// Where it is said.
         span: Spanned<()>,
     },
+}
+
+impl Wheel {
+    /// Whether it is compiled here; otherwise it is a wheel that is there already.
+    pub fn is_compiled(&self) -> bool {
+        !matches!(
+            self.source,
+            WheelSource::Ready(_) | WheelSource::ReadyInContext(_)
+        )
+    }
+}
+
+/// The table that a package's wheel comes from.
+pub(super) fn wheel_of<'a>(wheels: &'a BTreeMap<String, Wheel>, package: &str) -> Option<&'a str> {
+    let provides = |wheel: &Wheel| wheel.provides.iter().any(|name| name.get_ref() == package);
+    let named = wheels.get_key_value(package).map(|(name, _)| name.as_str());
+    named.or_else(|| {
+        let mut others = wheels.iter();
+        others.find_map(|(name, wheel)| provides(wheel).then_some(name.as_str()))
+    })
 }
 
 /// `[images.NAME]`.

@@ -92,6 +92,53 @@ pub(super) fn image(text: &str) -> Result<(), Problem> {
     ))
 }
 
+/// A shared library, as a file that is linked against it names it.
+pub(super) fn library(text: &str) -> Result<(), Problem> {
+    if text.contains(".so") && !text.contains('/') {
+        return Ok(());
+    }
+    Err(Problem::new(
+        format!("`{text}` is not the name of a shared library"),
+        "write the name that the error says, such as \"libibverbs.so.1\": without a folder, and without patterns",
+    ))
+}
+
+/// An id of a secret of the build. What starts like a token of a forge is taken for one.
+pub(super) fn secret(text: &str) -> Result<(), Problem> {
+    const TOKENS: [&str; 7] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"];
+    if product(text).is_ok() && !TOKENS.iter().any(|start| text.starts_with(start)) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "this is no id of a secret",
+        "write the `id` of docker buildx build --secret id=...; the secret itself never stands in this file",
+    ))
+}
+
+/// Lines of a `known_hosts` file: hosts, kind of key, key.
+pub(super) fn known_hosts(text: &str) -> Result<(), Problem> {
+    let is_entry = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [mark, _, _, _, ..] if mark.starts_with('@') => true,
+            [hosts, _, key, ..] => !hosts.starts_with('@') && key.len() >= 32,
+            _ => false,
+        }
+    };
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .peekable();
+    if lines.peek().is_some() && lines.all(is_entry) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "these are no lines of a `known_hosts` file",
+        "write what `ssh-keyscan HOST` prints, once you have seen that it is right",
+    ))
+}
+
 /// A name that labels a file's products: `name` and `compiler-cache.scope`.
 pub(super) fn product(text: &str) -> Result<(), Problem> {
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');

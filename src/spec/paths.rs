@@ -63,12 +63,40 @@ pub(super) fn absolute(text: &str) -> Result<String, Problem> {
     Ok(format!("/{}", parts.join("/")))
 }
 
-/// A pattern of a source tree in the syntax of `.dockerignore`, without exceptions (`!`).
-pub(super) fn pattern(text: &str) -> Result<String, Problem> {
+/// A patch of the build context.
+pub(super) fn patch(text: &str) -> Result<String, Problem> {
+    let path = context(text)?;
+    if path.is_empty() {
+        return Err(Problem::new(
+            format!("`{text}` is the build context itself"),
+            "write the path of one patch: \"patches/fix.patch\"",
+        ));
+    }
+    Ok(path)
+}
+
+/// An item of `exclude`: a pattern of a source tree in the syntax of `.dockerignore`.
+pub(super) fn excluded(text: &str) -> Result<String, Problem> {
+    let (back, pattern) = match text.strip_prefix('!') {
+        Some(pattern) => ("!", pattern),
+        None => ("", text),
+    };
+    let path = inside(pattern, "the source's folder")?;
+    if path.is_empty() {
+        return Err(Problem::new(
+            format!("`{text}` leaves nothing to choose"),
+            "write what is left out, such as \"tests\" or \"**/*.md\"",
+        ));
+    }
+    Ok(format!("{back}{path}"))
+}
+
+/// An item of `include`: a pattern of a source tree in the syntax of `.dockerignore`, without exceptions (`!`).
+pub(super) fn included(text: &str) -> Result<String, Problem> {
     if text.starts_with('!') {
         return Err(Problem::new(
             format!("`{text}` is an exception, but `include` only lists what comes in"),
-            "list the files that count; everything else stays out",
+            "list the files that count, and leave out some of them with `exclude`",
         ));
     }
     let path = inside(text, "the source's folder")?;

@@ -161,25 +161,36 @@ impl Shape<'_> {
     /// A table that is written in exactly one of several forms.
     fn forms(&mut self, forms: &[Form], key: &Key, shown: &str, name: Range<usize>, table: &DeTable<'_>) {
         let place = |wanted: &str| table.get_key_value(wanted).map(|(name, _)| name.span());
-        let touched: Vec<(&Form, &str, Range<usize>)> = forms
+        let mut given: Vec<&'static str> = Vec::new();
+        for word in forms.iter().flat_map(Form::keys) {
+            if table.contains_key(word) && !given.contains(&word) {
+                given.push(word);
+            }
+        }
+        let absent = |form: &Form| form.needs.iter().filter(|word| !given.contains(*word)).count();
+        // Forms may share a word: what is meant is the one that has all that is given and lacks least.
+        let fitting = forms
             .iter()
-            .filter_map(|form| {
-                form.keys()
-                    .find_map(|key| place(key).map(|place| (form, key, place)))
-            })
-            .collect();
-        match touched.as_slice() {
-            [] => {
+            .filter(|form| given.iter().all(|word| form.has(word)))
+            .min_by_key(|form| absent(form));
+        match fitting {
+            _ if given.is_empty() => {
                 let ways: Vec<String> = forms.iter().map(Form::words).collect();
                 let message = format!("`{shown}` does not say where from");
                 let help = format!("write {}: `{}`", ways.join(", or "), key.example);
                 self.findings.error(name, message, "", help);
             }
-            [(form, _, _)] => {
-                let given: Vec<&str> = form.keys().filter(|key| table.contains_key(*key)).collect();
-                for missing in form.needs.iter().filter(|key| !table.contains_key(**key)) {
+            Some(form) => {
+                for missing in form.needs.iter().filter(|word| !given.contains(*word)) {
                     let message = format!("`{shown}` has `{}` but no `{missing}`", given.join("`, `"));
-                    let example = keys::find(key.path, missing).map_or("", |key| key.example);
+                    let own = keys::find(key.path, missing).map_or("", |key| key.example);
+                    // An example of another form would mislead: then that of what is given shows the whole form.
+                    let whole = given.iter().filter_map(|word| keys::find(key.path, word));
+                    let example = if own.contains('{') && !given.iter().any(|word| own.contains(word)) {
+                        whole.map(|key| key.example).next().unwrap_or(own)
+                    } else {
+                        own
+                    };
                     let place = given
                         .first()
                         .and_then(|key| place(key))
@@ -188,11 +199,16 @@ impl Shape<'_> {
                         .error(place, message, "", format!("add for example `{example}`"));
                 }
             }
-            [(first, one, there), (second, other, here), ..] => {
-                let (here, there) = (
-                    self.findings.place(here.clone()),
-                    self.findings.place(there.clone()),
-                );
+            None => {
+                let Some((one, other)) = apart(forms, &given) else {
+                    return;
+                };
+                let ways = [one, other].map(|word| forms.iter().find(|form| form.has(word)));
+                let ([Some(first), Some(second)], Some(there), Some(here)) = (ways, place(one), place(other))
+                else {
+                    return;
+                };
+                let (here, there) = (self.findings.place(here), self.findings.place(there));
                 self.findings.push(
                     Diagnostic::error(format!("`{shown}` has both `{one}` and `{other}`"))
                         .at(here, format!("`{other}` is one way to say where from"))
@@ -303,6 +319,16 @@ impl Shape<'_> {
         let help = example(key);
         self.findings.error(place, message, "", help);
     }
+}
+
+/// Two of the given words that no form has both of; of words that only stand together wrongly in threes, the first two.
+fn apart<'k>(forms: &[Form], given: &[&'k str]) -> Option<(&'k str, &'k str)> {
+    let pairs = || {
+        let each = given.iter().enumerate();
+        each.flat_map(|(at, one)| given[at + 1..].iter().map(move |other| (*one, *other)))
+    };
+    let never = |(one, other): &(&str, &str)| !forms.iter().any(|form| form.has(one) && form.has(other));
+    pairs().find(never).or_else(|| pairs().next())
 }
 
 /// `outer.inner`, quoted where TOML needs it.

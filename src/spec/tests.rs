@@ -97,6 +97,19 @@ fn a_full_file() {
     );
     assert!(spec.wheels["triton"].any_arch);
     assert_eq!(spec.wheels["flash-attn"].needs[0].get_ref().name, "torch");
+    let WheelSource::Path { exclude, .. } = &spec.wheels["mai-kernels"].source else {
+        panic!()
+    };
+    assert_eq!(exclude, &["csrc/tests", "!csrc/tests/data"]);
+    let WheelSource::Image { reference, path } = &spec.wheels["in-image"].source else {
+        panic!()
+    };
+    assert_eq!(
+        (reference.get_ref().as_str(), path.as_str()),
+        ("zot.example:5000/kernels:1.0", "/src")
+    );
+    let compiled = |name: &str| spec.wheels[name].is_compiled();
+    assert!(!compiled("ready") && !compiled("ready-too") && compiled("archived"));
     let serve = &spec.images["serve"];
     assert_eq!(
         serve.ports.iter().map(String::as_str).collect::<Vec<_>>(),

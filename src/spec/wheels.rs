@@ -1,13 +1,14 @@
 //! `[wheels.NAME]`: wheels that are compiled.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use toml::Spanned;
 
 use super::findings::Findings;
 use super::model::{Requirement, Wheel, WheelSource};
 use super::section::{Section, integer, unique};
-use super::{circles, names, paths, secrets, urls};
+use super::{circles, names, paths, secrets, sources};
 use crate::diagnostic::Diagnostic;
 
 /// Variables that Wheelbase sets for every build command, and the key that decides each.
@@ -17,8 +18,25 @@ const OWN_VARIABLES: &[(&str, &str)] = &[
     ("TORCH_CUDA_ARCH_LIST", "gpu.archs"),
 ];
 
-/// Reads all wheels.
-pub(super) fn decode(root: &Section<'_>, findings: &mut Findings) -> BTreeMap<String, Wheel> {
+/// Keys that say how a wheel is built.
+const OF_A_BUILD: &[&str] = &[
+    "patches",
+    "provides",
+    "isolation",
+    "needs",
+    "env",
+    "command",
+    "arch",
+    "jobs",
+    "network",
+];
+
+/// Reads all wheels. `mirror` takes the place of the registry of images.
+pub(super) fn decode(
+    root: &Section<'_>,
+    mirror: Option<&str>,
+    findings: &mut Findings,
+) -> BTreeMap<String, Wheel> {
     let mut wheels: BTreeMap<String, Wheel> = BTreeMap::new();
     let mut sections = root.named("wheels");
     sections.sort_by_key(|(name, _)| name.span().start);
@@ -40,18 +58,37 @@ pub(super) fn decode(root: &Section<'_>, findings: &mut Findings) -> BTreeMap<St
             );
             continue;
         }
-        let wheel = wheel(name, &section, findings);
+        let wheel = wheel(name, &normal, &section, mirror, findings);
         wheels.insert(normal, wheel);
     }
+    check_provided(&wheels, findings);
     circles::check(&wheels, findings);
     wheels
 }
 
-fn wheel(name: Spanned<String>, section: &Section<'_>, findings: &mut Findings) -> Wheel {
+fn wheel(
+    name: Spanned<String>,
+    normal: &str,
+    section: &Section<'_>,
+    mirror: Option<&str>,
+    findings: &mut Findings,
+) -> Wheel {
+    let given = section.section("source");
+    if given.has("wheel") {
+        no_build(name.get_ref(), section, findings);
+    }
     // With an error about the source no `Spec` comes out: what stands in for it is never seen.
-    let source = source(&section.section("source"), findings).unwrap_or_else(|| WheelSource::Lock {
+    let source = sources::decode(&given, normal, mirror, findings).unwrap_or_else(|| WheelSource::Lock {
         span: Spanned::new(name.span(), ()),
     });
+    let patches = section.strings("patches").unwrap_or_default();
+    let patches = unique(findings, &format!("`patches` of `{}`", name.get_ref()), patches)
+        .into_iter()
+        .filter_map(|patch| {
+            let path = findings.check(patch.span(), paths::patch(patch.get_ref()))?;
+            Some(Spanned::new(patch.span(), path))
+        })
+        .collect();
     let needs = requirements(
         &section.strings("needs").unwrap_or_default(),
         &format!("`needs` of `{}`", name.get_ref()),
@@ -81,9 +118,33 @@ fn wheel(name: Spanned<String>, section: &Section<'_>, findings: &mut Findings) 
         }
         Some(command.into_inner())
     });
+    let provides = section.strings("provides").unwrap_or_default();
+    let provides = provides
+        .into_iter()
+        .filter_map(|package| {
+            let name = findings.check(package.span(), names::package(package.get_ref()))?;
+            Some(Spanned::new(package.span(), name))
+        })
+        .collect();
+    let may_lack = section.strings("may-lack").unwrap_or_default();
+    let may_lack = unique(findings, &format!("`may-lack` of `{}`", name.get_ref()), may_lack)
+        .into_iter()
+        .filter_map(|library| {
+            findings.check(library.span(), names::library(library.get_ref()))?;
+            Some(library.into_inner())
+        })
+        .collect();
+    let isolation = section.boolean("isolation").unwrap_or(false);
+    if isolation {
+        check_isolation(section, findings);
+    }
     let jobs = section.value("jobs").and_then(|value| integer(value.get_ref()));
     Wheel {
         source,
+        patches,
+        isolation,
+        provides,
+        may_lack,
         needs,
         env,
         command,
@@ -94,57 +155,63 @@ fn wheel(name: Spanned<String>, section: &Section<'_>, findings: &mut Findings) 
     }
 }
 
-fn source(section: &Section<'_>, findings: &mut Findings) -> Option<WheelSource> {
-    if let Some(path) = section.string("path") {
-        let checked = findings.check(path.span(), paths::context(path.get_ref()));
-        let include = section.strings("include").unwrap_or_default();
-        let include = unique(findings, "`include`", include);
-        let include: Vec<String> = include
-            .iter()
-            .filter_map(|item| findings.check(item.span(), paths::pattern(item.get_ref())))
-            .collect();
-        return Some(WheelSource::Path {
-            path: Spanned::new(path.span(), checked?),
-            include,
-        });
-    }
-    if section.has("git") {
-        let url = section.string("git").and_then(|url| {
-            findings
-                .check(url.span(), urls::repository(url.get_ref()))
-                .map(|()| url)
-        });
-        let address = url.as_ref().map(|url| url.get_ref().as_str());
-        let rev = section.string("rev").and_then(|rev| {
-            let commit = findings.check(rev.span(), urls::commit(rev.get_ref(), address))?;
-            Some(Spanned::new(rev.span(), commit))
-        });
-        let subdir = match section.string("subdir") {
-            Some(path) => findings.check(path.span(), paths::inside(path.get_ref(), "the repository")),
-            None => Some(String::new()),
-        };
-        let submodules = section.boolean("submodules").unwrap_or(true);
-        return Some(WheelSource::Git {
-            url: url?,
-            rev: rev?,
-            subdir: subdir?,
-            submodules,
-        });
-    }
-    match section.boolean("lock") {
-        Some(true) => Some(WheelSource::Lock {
-            span: Spanned::new(section.key_span("lock"), ()),
-        }),
-        Some(false) => {
-            findings.error(
-                section.key_span("lock"),
-                "`lock = false` says where the source is not",
-                "",
-                "write lock = true, or `path`, or `git` with `rev`",
+/// Reports packages that come from two places.
+fn check_provided(wheels: &BTreeMap<String, Wheel>, findings: &mut Findings) {
+    let mut places: BTreeMap<&str, Range<usize>> = wheels
+        .iter()
+        .map(|(name, wheel)| (name.as_str(), wheel.name.span()))
+        .collect();
+    for package in wheels.values().flat_map(|wheel| &wheel.provides) {
+        if let Some(earlier) = places.insert(package.get_ref(), package.span()) {
+            let (here, there) = (findings.place(package.span()), findings.place(earlier));
+            findings.push(
+                Diagnostic::error(format!(
+                    "the wheel of `{}` comes from two places",
+                    package.get_ref()
+                ))
+                .at(here, "from this build")
+                .at(there, "and from here")
+                .help("leave it out of `provides`, or remove the other"),
             );
-            None
         }
-        None => None,
+    }
+}
+
+/// Reports keys of a build beside a wheel that is there already.
+fn no_build(name: &str, section: &Section<'_>, findings: &mut Findings) {
+    for key in OF_A_BUILD.iter().filter(|key| section.has(key)) {
+        let empty = section
+            .value(key)
+            .and_then(|value| value.get_ref().as_array())
+            .is_some_and(|items| items.is_empty());
+        if !empty {
+            findings.error(
+                section.key_span(key),
+                format!("`{key}` says how `{name}` is built, but it is a wheel already"),
+                "nothing is built here",
+                "remove this key, or give the source instead of the wheel",
+            );
+        }
+    }
+}
+
+/// Reports keys that an isolated build does not see.
+fn check_isolation(section: &Section<'_>, findings: &mut Findings) {
+    if section.items("needs").next().is_some() {
+        findings.error(
+            section.key_span("needs"),
+            "an isolated build does not see what is in `needs`",
+            "",
+            "remove `isolation` to build against `needs`, or `needs` to take what `build-system.requires` says",
+        );
+    }
+    if section.has("command") {
+        findings.error(
+            section.key_span("command"),
+            "`command` takes the place of the build that `isolation` is about",
+            "",
+            "remove one of the two",
+        );
     }
 }
 

@@ -16,6 +16,7 @@ use support::unique;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod backends;
 mod caches;
 mod calls;
 mod copies;
@@ -24,6 +25,7 @@ mod progress;
 mod quickstart;
 mod roads;
 mod sccache;
+mod sources;
 
 /// The image `serve` of the untouched quickstart, built and exported once for all tests.
 fn serve(lab: &Lab) -> Result<&'static Tree> {

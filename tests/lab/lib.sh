@@ -46,13 +46,14 @@ alive() {
 }
 
 # launch PIDFILE LOG COMMAND...: a daemon of its own session, which outlives
-# the calling shell. The last log is kept beside the new one.
+# the calling shell, and the checkout that it was started from: an engine runs
+# git in its own folder. The last log is kept beside the new one.
 launch() {
   local pidfile="$1" log="$2"
   shift 2
   mkdir -p "$(dirname "$pidfile")" "$(dirname "$log")"
   [ ! -e "$log" ] || mv "$log" "$log.old"
-  setsid nohup "$@" >"$log" 2>&1 </dev/null 9>&- &
+  setsid nohup env --chdir=/ "$@" >"$log" 2>&1 </dev/null 9>&- &
   printf '%s\n' "$!" >"$pidfile"
 }
 

@@ -8,6 +8,7 @@
 pub(crate) mod build;
 pub(crate) mod engine;
 pub(crate) mod errors;
+pub(crate) mod git;
 pub(crate) mod hundred;
 pub(crate) mod plain;
 pub(crate) mod progress;

@@ -5,13 +5,16 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::{Access, Bind, ExtraHost, Metadata, Mount, Output, Sharing};
+use super::super::{ExtraHost, Metadata, Mount, Output, Sharing};
 use super::Emitter;
 use super::steps::PATH;
 use crate::plan::{CacheTool, Compile, Source, StoreKind, Work, steps};
 
 /// Where the program is that counts.
 const COUNT: &str = "/wheelbase/count";
+
+/// Where the build command of an isolated compile is.
+const ISOLATED: &str = "/wheelbase/isolated";
 
 /// The client's id of the secret with address and credentials of the compiler cache's store.
 const SECRET: &str = "sccache";
@@ -89,26 +92,22 @@ impl Emitter<'_> {
                 let archive = self.download(archive);
                 self.exact("/wheelbase/sdist", archive)
             }),
-            source => ("folder", {
-                let (source, selector) = self.source(&compile.name, source);
+            source => {
                 let dest = format!("/src/{}", compile.name);
-                Mount::bind(
-                    dest,
-                    Bind {
-                        source: Some(source),
-                        access: Access::Discard,
-                        ..Bind::default()
-                    },
-                )
-                .selector(selector)
-            }),
+                ("folder", self.scratch_source(&compile.name, dest, source))
+            }
+        };
+        let command = match (&compile.command, &compile.backend_index) {
+            (Some(command), _) => command.clone(),
+            (None, Some(_)) => format!(". {ISOLATED}"),
+            (None, None) => String::new(),
         };
         let tool = compile.cache.as_ref().map(|cache| cache.tool);
         let arguments = [
             compile.name.clone(),
             shape.to_owned(),
             tool.map_or("none", CacheTool::as_str).to_owned(),
-            compile.command.clone().unwrap_or_default(),
+            command,
         ];
         let mut exec = self.shell(steps::compile(), arguments, root);
         exec.env.extend(self.compile_env(compile));
@@ -118,7 +117,13 @@ impl Emitter<'_> {
             Some(CacheTool::Sccache { binary, store }) => (Some(binary), store),
             Some(CacheTool::Ccache) | None => (None, None),
         };
-        if compile.network || store.is_some() {
+        if let Some(index) = &compile.backend_index {
+            exec.mounts.push(self.program(ISOLATED, steps::isolated()));
+            self.use_index(&mut exec, "/wheelbase/uv-cache");
+            if !index.is_empty() {
+                exec.env.insert("UV_DEFAULT_INDEX".to_owned(), index.clone());
+            }
+        } else if compile.network || store.is_some() {
             self.go_online(&mut exec);
         }
         if let Some(binary) = binary {

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{Plan, PythonSource, Root, Source, Stage, StageId, Work};
+use crate::plan::{Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
 
 use super::{
     Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mkdir, Mount, Network,
@@ -24,6 +24,7 @@ const EPOCH: i64 = 315_532_800;
 mod compile;
 mod no_cache;
 mod reports;
+mod source;
 mod steps;
 
 pub use no_cache::NoCache;
@@ -114,7 +115,7 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         position: positions(&image_plan.root),
     };
     let output = emitter.lay(&image_plan.root);
-    let reports = emitter.reports(&image_plan.lists);
+    let reports = emitter.reports(&image_plan.lists, &image_plan.needed);
     Emitted {
         graph: emitter.graph,
         image: output,
@@ -208,13 +209,18 @@ impl Emitter<'_> {
             }
             Work::InstallWheels { root, wheels } => {
                 let on = self.lay(root);
-                let wheels: Vec<(String, Output)> = wheels
+                let wheels: Vec<(String, Output, bool)> = wheels
                     .iter()
-                    .map(|(name, id)| (name.clone(), self.folder(*id)))
+                    .map(|(name, id)| (name.clone(), self.folder(*id), is_exact(&plan.stage(*id).work)))
                     .collect();
                 let executed = self.install_wheels(&wheels, on, metadata);
                 self.installed(on, executed, &stage.name)
             }
+            Work::Prepare(prepare) => {
+                let root = self.lay(&prepare.root);
+                Made::Folder(self.prepare(prepare, root, &stage.name, metadata))
+            }
+            Work::Ready(ready) => Made::Folder(self.ready(ready, metadata)),
             Work::Compile(compile) => {
                 let root = self.lay(&compile.root);
                 let compiled = self.compile(compile, root, metadata);
@@ -239,6 +245,12 @@ impl Emitter<'_> {
                     path: "/",
                     list: None,
                 })
+            }
+            Work::ListNeeded { root, of, packages } => {
+                let root = self.lay(root);
+                let folder = self.folder(*of);
+                let wheels = self.wheels_at("/wheelbase/wheels", folder, is_exact(&plan.stage(*of).work));
+                Made::Folder(self.list_needed(root, wheels, packages, metadata))
             }
             Work::List { root, of } => {
                 let root = self.lay(root);
@@ -394,25 +406,12 @@ impl Emitter<'_> {
         if let Some(context) = self.context {
             return context;
         }
-        let mut paths: BTreeSet<String> = BTreeSet::new();
-        for (_, stage) in self.plan.iter() {
-            match &stage.work {
-                Work::Compile(crate::plan::Compile {
-                    source: Source::Context { path, .. },
-                    ..
-                })
-                | Work::Project(crate::plan::Project {
-                    source: Source::Context { path, .. },
-                    ..
-                }) => {
-                    paths.insert(path.clone());
-                }
-                Work::Copy(copy) => {
-                    paths.insert(copy.from.clone());
-                }
-                _ => {}
-            }
-        }
+        let paths: BTreeSet<String> = self
+            .plan
+            .iter()
+            .flat_map(|(_, stage)| stage.work.context_paths())
+            .map(str::to_owned)
+            .collect();
         let mut source = LocalSource::new("context");
         source.session.clone_from(&self.surroundings.session);
         source.exclude.clone_from(&self.surroundings.ignore);
@@ -479,6 +478,11 @@ fn whole(from: Output) -> Copy {
     copy.contents_only = true;
     copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
     copy
+}
+
+/// Whether a folder with wheels is exact by definition.
+fn is_exact(work: &Work) -> bool {
+    matches!(work, Work::Ready(ReadyWheel::Download(_)))
 }
 
 /// What a tree was made on, if it was made on a filesystem.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::{Copy, File, Metadata, Output};
 use super::{Counting, Emitter, Made, Tree};
-use crate::plan::StageId;
+use crate::plan::{Needed, StageId};
 
 /// A folder of small files that steps left. It is one folder, since a solve for each file would have the daemon load the
 /// graph as often.
@@ -15,17 +15,23 @@ pub struct Reports {
     /// How many file lists are in it, with the names `0`, `1` and so on. Together they are the finished filesystem,
     /// lowest first. None when nothing is forbidden in the image.
     pub lists: usize,
+    /// How many lists of the libraries that wheels need are in it, with the names `needed-0`, `needed-1` and so on.
+    pub needed: usize,
     /// The stages whose counts are in it, with the names `counts-0`, `counts-1` and so on.
     pub counts: Vec<StageId>,
 }
 
 impl Emitter<'_> {
     /// All that is asked of steps, in one folder.
-    pub(super) fn reports(&mut self, lists: &[StageId]) -> Option<Reports> {
+    pub(super) fn reports(&mut self, lists: &[StageId], needed: &[Needed]) -> Option<Reports> {
         let mut file = File::scratch();
         for (index, id) in lists.iter().enumerate() {
             let list = self.list_of(*id);
             file = file.copy(Copy::new(list, "/files", format!("/{index}")));
+        }
+        for (index, needed) in needed.iter().enumerate() {
+            let list = self.folder(needed.list);
+            file = file.copy(Copy::new(list, "/needed", format!("/needed-{index}")));
         }
         let counts = if self.surroundings.counts == Counting::Asked {
             std::mem::take(&mut self.counts)
@@ -40,6 +46,7 @@ impl Emitter<'_> {
         (!lists.is_empty() || !counts.is_empty()).then(|| Reports {
             folder: self.graph.file(file, metadata),
             lists: lists.len(),
+            needed: needed.len(),
             counts: counts.into_keys().collect(),
         })
     }

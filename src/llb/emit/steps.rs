@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{
-    Copy, Exec, File, GitSource, Metadata, Mkfile, Mount, Network, Output, Sharing, Timestamp,
-};
+use super::super::{Exec, File, Metadata, Mkfile, Mount, Network, Output, Sharing, Timestamp};
 use super::{EPOCH, Emitter};
-use crate::plan::{Install, Project, Source, Stage, Supply, System, Work, steps};
+use crate::plan::{Install, Project, Stage, Supply, System, Work, steps};
 
 /// `PATH` of steps that do not need the tier's own.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -53,8 +51,11 @@ pub(super) fn describe(stage: &Stage) -> String {
         Work::Venv { .. } => "make /opt/venv".to_owned(),
         Work::Python(_) => "put Python into /opt/python".to_owned(),
         Work::Unpack { .. } => "unpack".to_owned(),
-        Work::List { .. } => "list".to_owned(),
+        Work::List { .. } | Work::ListNeeded { .. } => "list".to_owned(),
+        Work::Prepare(prepare) if prepare.patches.is_empty() => "unpack".to_owned(),
+        Work::Prepare(prepare) => format!("apply {}", prepare.patches.join(", ")),
         Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),
+        Work::Ready(ready) => format!("take {}", ready.filename()),
         Work::Image(_) | Work::Compile(_) | Work::Project(_) => stage.name.clone(),
     }
 }
@@ -98,7 +99,7 @@ impl Emitter<'_> {
     }
 
     /// A step that runs a Python text, without site packages.
-    fn python_step(
+    pub(super) fn python_step(
         &mut self,
         text: String,
         arguments: impl IntoIterator<Item = String>,
@@ -129,17 +130,14 @@ impl Emitter<'_> {
         exec.mounts.push(Mount::secret("/wheelbase/ca.pem", "ca", true));
     }
 
-    /// What uv needs to ask an index.
-    fn use_index(&self, exec: &mut Exec) {
+    /// What uv needs to ask an index; its cache is mounted at `cache`.
+    pub(super) fn use_index(&self, exec: &mut Exec, cache: &str) {
         self.go_online(exec);
         exec.mounts.push(Mount::secret("/wheelbase/netrc", "netrc", true));
         // Another uv may write another store, so the id carries which uv it is.
         let uv = self.plan.stage(self.plan.uv).key.short();
-        exec.mounts.push(Mount::cache(
-            "/wheelbase/cache",
-            format!("wheelbase-uv-{uv}"),
-            Sharing::Shared,
-        ));
+        let id = format!("wheelbase-uv-{uv}");
+        exec.mounts.push(Mount::cache(cache, id, Sharing::Shared));
     }
 
     pub(super) fn system(&mut self, system: &System, on: Output, metadata: Metadata) -> Output {
@@ -221,7 +219,7 @@ impl Emitter<'_> {
                     exec.env
                         .insert("UV_INDEX_STRATEGY".to_owned(), "unsafe-best-match".to_owned());
                 }
-                self.use_index(&mut exec);
+                self.use_index(&mut exec, "/wheelbase/cache");
                 exec
             }
         };
@@ -229,25 +227,34 @@ impl Emitter<'_> {
         self.install_step(exec, metadata)
     }
 
-    /// Installs wheels that were built here. They are mounted by content: a build that gave the same bytes again
-    /// installs nothing again.
+    /// Installs wheels, by name and folder. Those that were built here are mounted by content: a build that gave the same
+    /// bytes again installs nothing again. The flag says which are exact by definition.
     pub(super) fn install_wheels(
         &mut self,
-        wheels: &[(String, Output)],
+        wheels: &[(String, Output, bool)],
         on: Output,
         metadata: Metadata,
     ) -> Installed {
         let head = [self.plan.interpreter.clone(), SETTLE.to_owned()];
         let arguments = head
             .into_iter()
-            .chain(wheels.iter().map(|(name, _)| name.clone()));
+            .chain(wheels.iter().map(|(name, ..)| name.clone()));
         let mut exec = self.shell(steps::install(), arguments, on);
-        for (index, (_, wheel)) in wheels.iter().enumerate() {
-            exec.mounts
-                .push(Mount::read_only(format!("/wheelbase/wheels/{index}"), *wheel));
+        for (index, (_, wheel, exact)) in wheels.iter().enumerate() {
+            let dest = format!("/wheelbase/wheels/{index}");
+            exec.mounts.push(self.wheels_at(&dest, *wheel, *exact));
         }
         exec.mounts.push(Mount::tmpfs("/tmp"));
         self.install_step(exec, metadata)
+    }
+
+    /// A folder with wheels: compared by content, unless it is exact by definition.
+    pub(super) fn wheels_at(&self, dest: &str, wheels: Output, exact: bool) -> Mount {
+        if exact {
+            self.exact(dest, wheels)
+        } else {
+            Mount::read_only(dest, wheels)
+        }
     }
 
     fn install_step(&mut self, mut exec: Exec, metadata: Metadata) -> Installed {
@@ -278,49 +285,9 @@ impl Emitter<'_> {
             .push(Mount::read_only("/wheelbase/source", source).selector(selector));
         exec.mounts.push(self.uv());
         if project.backend_index.is_some() {
-            self.use_index(&mut exec);
+            self.use_index(&mut exec, "/wheelbase/cache");
         }
         self.folder_of(exec, "/wheels", metadata)
-    }
-
-    /// A source tree and the folder of it that is meant.
-    pub(super) fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
-        match source {
-            Source::Context {
-                path,
-                include,
-                exclude,
-            } => {
-                let context = self.context();
-                let mut copy = Copy::new(context, format!("/{}", path.trim_start_matches('.')), "/");
-                copy.contents_only = true;
-                copy.create_dest_path = true;
-                if self.surroundings.patterns {
-                    copy.include.clone_from(include);
-                    copy.exclude.clone_from(exclude);
-                }
-                let metadata = Metadata::named(format!("[wheel {name}] take {path}"));
-                (
-                    self.graph.file(File::scratch().copy(copy), metadata),
-                    String::new(),
-                )
-            }
-            Source::Git {
-                url,
-                rev,
-                subdir,
-                submodules,
-            } => {
-                let mut git = GitSource::new(url, rev);
-                git.skip_submodules = !submodules;
-                if url.starts_with("ssh://") || !url.contains("://") {
-                    git.ssh_socket = Some("default".to_owned());
-                }
-                let metadata = Metadata::named(format!("[wheel {name}] check out {rev}"));
-                (self.graph.git(git, metadata), subdir.clone())
-            }
-            Source::Archive(archive) => (self.download(archive), String::new()),
-        }
     }
 
     pub(super) fn list(&mut self, root: Output, of: Output, metadata: Metadata) -> Output {
@@ -330,8 +297,23 @@ impl Emitter<'_> {
         self.folder_of(exec, "/wheelbase/out", metadata)
     }
 
+    /// The folder with the libraries that wheels need.
+    pub(super) fn list_needed(
+        &mut self,
+        root: Output,
+        wheels: Mount,
+        packages: &[String],
+        metadata: Metadata,
+    ) -> Output {
+        let arguments = [wheels.dest.clone(), "/wheelbase/out/needed".to_owned()];
+        let arguments = arguments.into_iter().chain(packages.iter().cloned());
+        let mut exec = self.python_step(steps::needed(), arguments, root);
+        exec.mounts.push(wheels);
+        self.folder_of(exec, "/wheelbase/out", metadata)
+    }
+
     /// Runs a process for the sake of one folder; what it does to its root is thrown away.
-    fn folder_of(&mut self, mut exec: Exec, dest: &str, metadata: Metadata) -> Output {
+    pub(super) fn folder_of(&mut self, mut exec: Exec, dest: &str, metadata: Metadata) -> Output {
         exec.mounts.push(Mount::output(dest));
         let executed = self.graph.exec(exec, metadata);
         executed.mount(dest).unwrap_or_else(|| executed.root())

@@ -24,26 +24,39 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Forms(&[
             Form {
                 needs: &["path"],
-                takes: &["include"],
+                takes: &["include", "exclude"],
             },
             Form {
                 needs: &["git", "rev"],
-                takes: &["subdir", "submodules"],
+                takes: &["subdir", "submodules", "token", "known-hosts"],
+            },
+            Form {
+                needs: &["url", "sha256"],
+                takes: &["subdir"],
+            },
+            Form {
+                needs: &["image", "path"],
+                takes: &[],
             },
             Form {
                 needs: &["lock"],
                 takes: &[],
             },
+            Form {
+                needs: &["wheel"],
+                takes: &["sha256"],
+            },
         ]),
-        "Where the source is: a folder of the build context, a commit of a git repository, or the source distribution \
-         that the lockfile pins.",
+        "Where the source is: a folder of the build context, a commit of a git repository, an archive, a folder of an \
+         image, or the source distribution that the lockfile pins. Or a wheel that is there already, which is installed \
+         as it is.",
         "source = { path = \"mai_kernels\" }",
     ),
     key(
         "wheels.*.source.path",
-        PATH,
+        Kind::Text,
         "",
-        "A folder of the build context.",
+        "A folder of the build context; beside `image`, the absolute path of a folder in that image.",
         "source = { path = \"mai_kernels\" }",
     ),
     key(
@@ -54,10 +67,20 @@ pub(super) const KEYS: &[Key] = &[
         "source = { path = \"mai_kernels\", include = [\"csrc/**\", \"setup.py\"] }",
     ),
     key(
+        "wheels.*.source.exclude",
+        TEXTS,
+        "[]",
+        "Patterns, relative to `path`, of files that are not sent and do not count, as in a .dockerignore; `!` takes back \
+         what a pattern before it left out. What no build reads (`**/.git`, `**/__pycache__`, `**/*.pyc`, \
+         `**/*.egg-info`, `**/.venv`, `**/.pytest_cache`) is always left out first.",
+        "source = { path = \"mai_kernels\", exclude = [\"tests\", \"**/*.md\"] }",
+    ),
+    key(
         "wheels.*.source.git",
         Kind::Shaped("^(https?|ssh|git)://"),
         "",
-        "URL of a git repository.",
+        "URL of a git repository. One over `https` is read with the build's secret `GIT_AUTH_TOKEN` when there is one, one \
+         over `ssh` with the agent of `--ssh default`.",
         "source = { git = \"https://git.example/triton\", rev = \"<40 hex digits>\" }",
     ),
     key(
@@ -71,7 +94,7 @@ pub(super) const KEYS: &[Key] = &[
         "wheels.*.source.subdir",
         PATH,
         "the root",
-        "The folder of the repository to build.",
+        "The folder of the repository or archive to build.",
         "subdir = \"python\"",
     ),
     key(
@@ -82,11 +105,73 @@ pub(super) const KEYS: &[Key] = &[
         "submodules = false",
     ),
     key(
+        "wheels.*.source.token",
+        NAME,
+        "\"GIT_AUTH_TOKEN\"",
+        "Id of the build's secret that holds a token for the repository; `ID.HOST` is asked for before `ID`. It is no part \
+         of a key.",
+        "token = \"GITLAB_TOKEN\"",
+    ),
+    key(
+        "wheels.*.source.known-hosts",
+        Kind::Text,
+        "any host key is taken",
+        "Lines of a `known_hosts` file, which the host of a repository over `ssh` must match.",
+        "known-hosts = \"git.example ssh-ed25519 AAAA...\"",
+    ),
+    key(
+        "wheels.*.source.url",
+        Kind::Shaped("^https?://"),
+        "",
+        "URL of an archive: `.tar.gz`, `.tar.bz2`, `.tar.xz`, `.tar.zst`, `.tar` or `.zip`. A single folder at its top \
+         is stepped into.",
+        "source = { url = \"https://files.example/kernels-1.0.tar.gz\", sha256 = \"<64 hex digits>\" }",
+    ),
+    key(
+        "wheels.*.source.sha256",
+        Kind::Shaped("^[0-9a-fA-F]{64}$"),
+        "",
+        "SHA-256, in hex, of what is at the URL. A wheel of the build context has none: its content counts.",
+        "sha256 = \"<64 hex digits>\"",
+    ),
+    key(
+        "wheels.*.source.image",
+        super::IMAGE,
+        "",
+        "An image that holds the source in a folder; `gpu.mirror` applies. The content of that folder counts, and not the \
+         image.",
+        "source = { image = \"registry.example/kernels:1.0\", path = \"/src\" }",
+    ),
+    key(
+        "wheels.*.source.wheel",
+        Kind::Text,
+        "",
+        "URL, or path in the build context, of a wheel that is installed as it is: nothing is compiled, and the keys of a \
+         build have no place beside it.",
+        "source = { wheel = \"https://files.example/fast-1.0-cp312-cp312-linux_x86_64.whl\", sha256 = \"<64 hex digits>\" }",
+    ),
+    key(
         "wheels.*.source.lock",
         Kind::Boolean,
         "",
         "Takes the source distribution that the lockfile pins for a package of this name.",
         "source = { lock = true }",
+    ),
+    key(
+        "wheels.*.provides",
+        Kind::Array(&Kind::Shaped("^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")),
+        "[]",
+        "Further packages whose wheels the build leaves in `/wheels`; they are installed with the wheel that the table is \
+         named after.",
+        "provides = [\"mai-kernels-cuda\"]",
+    ),
+    key(
+        "wheels.*.may-lack",
+        TEXTS,
+        "[]",
+        "Shared libraries that the wheel is linked against and that come from elsewhere when a container runs, as those of \
+         the driver do. All others must be in an image on tiers base and runtime, or the build fails.",
+        "may-lack = [\"libibverbs.so.1\"]",
     ),
     key(
         "wheels.*.needs",
@@ -95,6 +180,22 @@ pub(super) const KEYS: &[Key] = &[
         "What must be installed to build it: packages of the lockfile (with all that they need), or other wheels of \
          this file.",
         "needs = [\"torch\", \"ninja\"]",
+    ),
+    key(
+        "wheels.*.patches",
+        TEXTS,
+        "[]",
+        "Patches of the build context that are applied to the source, in this order, as `git apply` does: paths lose their \
+         first part, context must match exactly and may have moved. They count by content.",
+        "patches = [\"patches/fix-arch-list.patch\"]",
+    ),
+    key(
+        "wheels.*.isolation",
+        Kind::Boolean,
+        "false",
+        "Builds in an environment of its own, with what `build-system.requires` says from the index. What comes is not \
+         pinned, so `needs` is the better way.",
+        "isolation = true",
     ),
     key(
         "wheels.*.env",

@@ -97,6 +97,41 @@ cases! {
         "source = { git = \"git@git.example:a/b\", rev = \"0123456789012345678901234567890123456789\" }"
     ));
     source_leaves_context: errors(&wheel("source = { path = \"../x\", include = [\"/setup.py\", \"!x\"] }"));
+    source_excludes: errors(&wheel("source = { path = \"x\", exclude = [\"!\", \"../y\", \"tests\", \"tests\"] }"));
+    source_is_half_an_archive: errors(&wheel("source = { sha256 = \"0\" }"));
+    source_is_no_archive: errors(&wheel(&format!(
+        "source = {{ url = \"https://files.example/fast-1.0-py3-none-any.whl\", sha256 = \"{0}\" }}\n[wheels.b]\narch = \"any\"\n\
+         source = {{ url = \"https://files.example/download?file=x.zip\", sha256 = \"{0}\", subdir = \"/b\" }}",
+        "0".repeat(64)
+    )));
+    source_of_an_image: errors(&wheel(
+        "source = { image = \"Kernels\", path = \"src\" }\n[wheels.b]\narch = \"any\"\nsource = { image = \"a\" }"
+    ));
+    source_of_an_image_and_a_folder: errors(&wheel("source = { path = \"x\", image = \"a\", include = [\"y\"] }"));
+    source_git_credentials: errors(&wheel(concat!(
+        "source = { git = \"ssh://git@git.example/x\", rev = \"0123456789012345678901234567890123456789\", ",
+        "token = \"ghp_hunter2\", known-hosts = \"git.example\" }\n[wheels.b]\narch = \"any\"\n",
+        "source = { git = \"https://git.example/x\", rev = \"main\", known-hosts = ",
+        "\"git.example ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAA\" }",
+    )));
+    ready_wheel: errors(&wheel(concat!(
+        "source = { wheel = \"https://files.example/other-1.0-py3-none-any.whl\" }\nneeds = [\"torch\"]\njobs = 4\n",
+        "patches = [\"a.patch\"]\n[wheels.b]\nsource = { wheel = \"/wheels/b.whl\", sha256 = \"0\" }\nneeds = []",
+    )));
+    wheel_patches: errors(&wheel(
+        "source = { lock = true }\npatches = [\"../a.patch\", \".\", \"b.patch\", \"b.patch\", \"/c.patch\"]"
+    ));
+    wheel_isolated: errors(&wheel(
+        "source = { lock = true }\nisolation = true\nneeds = [\"torch\"]\ncommand = \"make\""
+    ));
+    wheel_may_lack: errors(&wheel(
+        "source = { lock = true }\nmay-lack = [\"a.so.1\", \"a.so.1\", \"/lib/b.so\", \"libibverbs\"]"
+    ));
+    wheel_provides: errors(&wheel(concat!(
+        "source = { lock = true }\nprovides = [\"b\", \"c\", \"C\", \"d>1\"]\n[wheels.b]\nsource = { lock = true }\n",
+        "[wheels.e]\nsource = { lock = true }\nneeds = [\"f\"]\n[wheels.g]\nsource = { lock = true }\nprovides = [\"f\"]\n",
+        "needs = [\"e\"]",
+    )));
     wheel_twice: errors(&wheel("source = { lock = true }\n[wheels.Fast]\nsource = { lock = true }"));
     wheel_needs_a_version: errors(&wheel("source = { lock = true }\nneeds = [\"torch==2.8.0\", \"jax[cuda\"]"));
     wheel_needs_twice: errors(&wheel("source = { lock = true }\nneeds = [\"torch\", \"Torch\"]"));

@@ -1,0 +1,138 @@
+//! Sources of wheels, and wheels that are there already.
+
+use super::super::{Access, Bind, Copy, File, GitSource, Metadata, Mount, Output};
+use super::Emitter;
+use crate::plan::{Prepare, ReadyWheel, Source, steps};
+
+/// Where a source is made ready, from what, and with which patches.
+const TREE: &str = "/wheelbase/out";
+const SOURCE: &str = "/wheelbase/source";
+const PATCHES: &str = "/wheelbase/patches";
+
+impl Emitter<'_> {
+    /// A source tree and the folder of it that is meant.
+    pub(super) fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
+        match source {
+            Source::Context {
+                path,
+                include,
+                exclude,
+            } => {
+                let context = self.context();
+                let mut copy = Copy::new(context, format!("/{}", path.trim_start_matches('.')), "/");
+                copy.contents_only = true;
+                copy.create_dest_path = true;
+                if self.surroundings.patterns {
+                    copy.include.clone_from(include);
+                    copy.exclude.clone_from(exclude);
+                }
+                let metadata = Metadata::named(format!("[wheel {name}] take {path}"));
+                (
+                    self.graph.file(File::scratch().copy(copy), metadata),
+                    String::new(),
+                )
+            }
+            Source::Git {
+                url,
+                rev,
+                subdir,
+                submodules,
+                token,
+                known_hosts,
+            } => {
+                // The whole commit, so that wheels from several folders of it share one checkout.
+                let mut git = GitSource::new(url, rev);
+                git.skip_submodules = !submodules;
+                git.auth_token_secret.clone_from(token);
+                git.known_ssh_hosts.clone_from(known_hosts);
+                if url.starts_with("ssh://") || !url.contains("://") {
+                    git.ssh_socket = Some("default".to_owned());
+                }
+                let metadata = Metadata::named(format!("[wheel {name}] check out {rev}"));
+                (self.graph.git(git, metadata), subdir.clone())
+            }
+            Source::Archive(archive) => (self.download(archive), String::new()),
+            Source::Image { image, path } => (self.filesystem(*image), path.clone()),
+            Source::Prepared { stage, subdir } => (self.folder(*stage), subdir.clone()),
+        }
+    }
+
+    /// A source as one folder, unpacked and patched.
+    pub(super) fn prepare(
+        &mut self,
+        prepare: &Prepare,
+        root: Output,
+        name: &str,
+        metadata: Metadata,
+    ) -> Output {
+        let (shape, mount) = match &prepare.source {
+            // Python before 3.14 does not know zstd, and BuildKit does.
+            Source::Archive(archive) if is_zstd(&archive.filename) => {
+                let file = self.download(archive);
+                let mut unpack = Copy::new(file, format!("/{}", archive.filename), "/");
+                unpack.unpack = true;
+                let metadata = Metadata::named(format!("[{name}] unpack {}", archive.filename));
+                let unpacked = self.graph.file(File::scratch().copy(unpack), metadata);
+                ("unpacked", self.exact(SOURCE, unpacked))
+            }
+            Source::Archive(archive) => {
+                let file = self.download(archive);
+                ("archive", self.exact(SOURCE, file))
+            }
+            source => {
+                let (tree, folder) = self.source(name, source);
+                let mount = Mount::read_only(SOURCE, tree).selector(folder);
+                ("folder", mount)
+            }
+        };
+        let arguments = [shape, SOURCE, PATCHES, TREE].map(str::to_owned);
+        let arguments = arguments.into_iter().chain(prepare.patches.iter().cloned());
+        let mut exec = self.python_step(steps::source(), arguments, root);
+        exec.mounts.push(mount);
+        if !prepare.patches.is_empty() {
+            let context = self.context();
+            let taken = prepare
+                .patches
+                .iter()
+                .enumerate()
+                .fold(File::scratch(), |file, (index, path)| {
+                    let mut copy = Copy::new(context, format!("/{path}"), format!("/{index}"));
+                    copy.follow_symlinks = true;
+                    file.copy(copy)
+                });
+            let mut metadata_of_patches = Metadata::named(format!("[{name}] take patches"));
+            metadata_of_patches.locations.clone_from(&metadata.locations);
+            let patches = self.graph.file(taken, metadata_of_patches);
+            exec.mounts.push(Mount::read_only(PATCHES, patches));
+        }
+        self.folder_of(exec, TREE, metadata)
+    }
+
+    /// The folder with a wheel that needs no build.
+    pub(super) fn ready(&mut self, ready: &ReadyWheel, metadata: Metadata) -> Output {
+        match ready {
+            ReadyWheel::Download(file) => self.download(file),
+            ReadyWheel::Context { path } => {
+                let context = self.context();
+                let mut copy = Copy::new(context, format!("/{path}"), format!("/{}", ready.filename()));
+                copy.follow_symlinks = true;
+                self.graph.file(File::scratch().copy(copy), metadata)
+            }
+        }
+    }
+
+    /// A source for a process that may change it; what it changes is thrown away.
+    pub(super) fn scratch_source(&mut self, name: &str, dest: String, source: &Source) -> Mount {
+        let (tree, folder) = self.source(name, source);
+        let bind = Bind {
+            source: Some(tree),
+            access: Access::Discard,
+            ..Bind::default()
+        };
+        Mount::bind(dest, bind).selector(folder)
+    }
+}
+
+fn is_zstd(filename: &str) -> bool {
+    [".tar.zst", ".tzst"].iter().any(|end| filename.ends_with(end))
+}
