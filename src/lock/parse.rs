@@ -277,14 +277,7 @@ impl Reader {
     /// folder is named relative to the folder.
     fn file(&mut self, span: &Range<usize>, table: &Table<'_>, source: &Source) -> Option<File> {
         let hash = self.optional(table, "hash").map(str::to_owned);
-        let size = match table.get("size").map(|value| (value, &value.kind)) {
-            Some((_, Kind::Integer(size))) => u64::try_from(*size).ok(),
-            Some((value, _)) => {
-                self.wrong_type("size", value, "an integer");
-                None
-            }
-            None => None,
-        };
+        let size = self.size(table);
         let name = self.optional(table, "filename").map(str::to_owned);
         let given_path = self.optional(table, "path");
         let given_url = self.url(table, "url");

@@ -274,14 +274,7 @@ impl Reader {
         let url = self.url(table, "url").map(str::to_owned);
         let path = self.optional(table, "path").map(str::to_owned);
         let name = self.optional(table, "name").map(str::to_owned);
-        let size = match table.get("size").map(|value| (value, &value.kind)) {
-            Some((_, Kind::Integer(size))) => u64::try_from(*size).ok(),
-            Some((value, _)) => {
-                self.wrong_type("size", value, "an integer");
-                None
-            }
-            None => None,
-        };
+        let size = self.size(table);
         let hash = match table.get("hashes") {
             Some(value) => {
                 let hashes = self.table("hashes", value)?;

@@ -193,6 +193,16 @@ impl Reader {
         normalised
     }
 
+    /// The bytes of a file, when they are given.
+    pub(super) fn size(&mut self, table: &Table<'_>) -> Option<u64> {
+        let value = table.get("size")?;
+        if let Kind::Integer(size) = value.kind {
+            return u64::try_from(size).ok();
+        }
+        self.wrong_type("size", value, "an integer");
+        None
+    }
+
     /// An array of extras or groups.
     pub(super) fn names(&mut self, table: &Table<'_>, key: &str) -> BTreeSet<String> {
         let values = self.array(table, key);

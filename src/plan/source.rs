@@ -21,19 +21,16 @@ const JUNK: [&str; 6] = [
 impl Planner<'_> {
     /// The source of a wheel that is compiled; `None` when errors were found.
     pub(super) fn source(&mut self, wheel: &Wheel) -> Option<Source> {
-        let (source, subdir) = match &wheel.source {
+        let mut source = match &wheel.source {
             WheelSource::Path {
                 path,
                 include,
                 exclude,
-            } => {
-                let source = Source::Context {
-                    path: folder(path.get_ref()),
-                    include: include.clone(),
-                    exclude: junk().into_iter().chain(exclude.iter().cloned()).collect(),
-                };
-                (source, String::new())
-            }
+            } => Source::Context {
+                path: folder(path.get_ref()),
+                include: include.clone(),
+                exclude: junk().into_iter().chain(exclude.iter().cloned()).collect(),
+            },
             WheelSource::Git {
                 url,
                 rev,
@@ -41,17 +38,14 @@ impl Planner<'_> {
                 submodules,
                 token,
                 known_hosts,
-            } => {
-                let source = Source::Git {
-                    url: url.get_ref().clone(),
-                    rev: rev.get_ref().clone(),
-                    subdir: subdir.clone(),
-                    submodules: *submodules,
-                    token: token.clone(),
-                    known_hosts: known_hosts.clone(),
-                };
-                (source, String::new())
-            }
+            } => Source::Git {
+                url: url.get_ref().clone(),
+                rev: rev.get_ref().clone(),
+                subdir: subdir.clone(),
+                submodules: *submodules,
+                token: token.clone(),
+                known_hosts: known_hosts.clone(),
+            },
             WheelSource::Archive { archive, subdir } => {
                 let archive = download(archive.url.get_ref(), &archive.sha256);
                 return Some(self.prepare(wheel, Source::Archive(archive), subdir.clone()));
@@ -59,16 +53,12 @@ impl Planner<'_> {
             WheelSource::Image { reference, path } => {
                 let location = self.spec.locate(reference);
                 let image = self.published("source image", reference.get_ref(), location);
-                let source = Source::Image {
+                Source::Image {
                     image,
                     path: path.clone(),
-                };
-                (source, String::new())
+                }
             }
-            WheelSource::Lock { span } => {
-                let source = self.locked_source(wheel, self.spec.locate(span))?;
-                (source, String::new())
-            }
+            WheelSource::Lock { span } => self.locked_source(wheel, self.spec.locate(span))?,
             // What needs no build has no source; see `ready`.
             WheelSource::Ready(_) | WheelSource::ReadyInContext(_) => return None,
         };
@@ -76,27 +66,11 @@ impl Planner<'_> {
             return Some(source);
         }
         // Patches are written against the whole of a repository, whichever folder of it is built.
-        Some(match source {
-            Source::Git {
-                url,
-                rev,
-                subdir,
-                submodules,
-                token,
-                known_hosts,
-            } => {
-                let whole = Source::Git {
-                    url,
-                    rev,
-                    subdir: String::new(),
-                    submodules,
-                    token,
-                    known_hosts,
-                };
-                self.prepare(wheel, whole, subdir)
-            }
-            source => self.prepare(wheel, source, subdir),
-        })
+        let subdir = match &mut source {
+            Source::Git { subdir, .. } => std::mem::take(subdir),
+            _ => String::new(),
+        };
+        Some(self.prepare(wheel, source, subdir))
     }
 
     /// A source that is unpacked and patched in a stage of its own: two wheels from the same one share it.
