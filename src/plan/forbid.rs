@@ -46,21 +46,25 @@ impl std::error::Error for ListError {}
 impl Tree {
     /// Lays the files of a list over the tree. Each line is a JSON array of a path and, for a link, its target.
     pub fn lay(&mut self, list: &str) -> Result<(), ListError> {
+        // Lists are in order: most files are in the folder of the one before.
+        let mut last = String::new();
         for (index, line) in list.lines().enumerate() {
-            let entry: Vec<String> = serde_json::from_str(line).map_err(|_| ListError { line: index + 1 })?;
-            let (path, target) = match entry.as_slice() {
-                [path] => (path, None),
-                [path, target] => (path, Some(target.clone())),
-                _ => return Err(ListError { line: index + 1 }),
+            let mut entry: Vec<String> = serde_json::from_str(line).map_err(|_| ListError { line: index + 1 })?;
+            let target = if entry.len() == 2 { entry.pop() } else { None };
+            let (Some(path), true) = (entry.pop(), entry.is_empty()) else {
+                return Err(ListError { line: index + 1 });
             };
-            let mut parent = path.as_str();
-            while let Some((above, _)) = parent.rsplit_once('/') {
-                if above.is_empty() || !self.folders.insert(above.to_owned()) {
-                    break;
+            if let Some((folder, _)) = path.rsplit_once('/')
+                && folder != last
+            {
+                let mut above = folder;
+                while !above.is_empty() && !self.folders.contains(above) {
+                    self.folders.insert(above.to_owned());
+                    above = above.rsplit_once('/').map_or("", |(above, _)| above);
                 }
-                parent = above;
+                folder.clone_into(&mut last);
             }
-            self.leaves.insert(path.clone(), target);
+            self.leaves.insert(path, target);
         }
         Ok(())
     }
@@ -152,27 +156,33 @@ impl Tree {
     }
 }
 
-/// Whether path components match pattern components.
+/// Whether the components of a path match those of a pattern. They are compared from the last one on: most patterns name
+/// a file, and most files have another name.
 fn glob(pattern: &[&str], path: &str) -> bool {
-    fn components(pattern: &[&str], path: &[&str]) -> bool {
-        match (pattern.split_first(), path.split_first()) {
+    fn components(pattern: &[&str], path: Option<&str>) -> bool {
+        let split = path.map(|path| match path.rsplit_once('/') {
+            Some((above, name)) => (Some(above), name),
+            None => (None, path),
+        });
+        match (pattern.split_last(), split) {
             (None, None) => true,
             (Some((&"**", rest)), _) => {
-                components(rest, path)
-                    || path
-                        .split_first()
-                        .is_some_and(|(_, below)| components(pattern, below))
+                components(rest, path) || split.is_some_and(|(above, _)| components(pattern, above))
             }
-            (Some((name, rest)), Some((first, below))) => self::name(name, first) && components(rest, below),
+            (Some((last, rest)), Some((above, name))) => self::name(last, name) && components(rest, above),
             (None, Some(_)) | (Some(_), None) => false,
         }
     }
-    components(pattern, &path.split('/').collect::<Vec<_>>())
+    components(pattern, Some(path))
 }
 
 /// Whether one name matches one component with `*` and `?`; takes time in proportion to the product of both
 /// lengths at worst.
 fn name(pattern: &str, text: &str) -> bool {
+    let literal = pattern.split(['*', '?']).next().unwrap_or(pattern);
+    if literal.len() == pattern.len() || !text.starts_with(literal) {
+        return pattern == text;
+    }
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -274,6 +284,8 @@ mod tests {
         assert_eq!(tree.matches("nvcc"), ["/usr/local/cuda-12.8/bin/nvcc"]);
         assert_eq!(tree.matches("**/bin/ptx??").len(), 1);
         assert!(tree.matches("/bin/nvcc").is_empty());
+        assert_eq!(tree.matches("/opt/**/nvidia/**/bin/p*").len(), 1);
+        assert!(tree.matches("/opt/**/bin/**/nvidia/**").is_empty());
         assert_eq!(
             tree.matches("/**/cuda.h"),
             ["/usr/local/cuda-12.8/include/cuda.h"]

@@ -35,12 +35,22 @@ impl std::error::Error for ListError {}
 /// Reports the libraries that wheels need and the image does not have: each with the wheel's place and one file that
 /// needs it. A list has on each line a JSON array of a file of the wheel and a library.
 pub fn check(image: &str, tree: &Tree, wheels: &[(&Needed, String)]) -> Result<Vec<Diagnostic>, ListError> {
-    let names: BTreeSet<&str> = tree.names().collect();
-    let mut errors = Vec::new();
+    let mut needs = Vec::new();
+    let mut libraries = BTreeSet::new();
     for (needed, list) in wheels {
+        let lines: Vec<(String, String)> = list
+            .lines()
+            .map(|line| serde_json::from_str(line).map_err(|_| ListError))
+            .collect::<Result<_, _>>()?;
+        libraries.extend(lines.iter().map(|(_, library)| library.clone()));
+        needs.push((*needed, lines));
+    }
+    // An image has ten thousand files and more, and wheels need few libraries.
+    let names: BTreeSet<&str> = tree.names().filter(|name| libraries.contains(*name)).collect();
+    let mut errors = Vec::new();
+    for (needed, lines) in needs {
         let mut lacking: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for line in list.lines() {
-            let (file, library): (String, String) = serde_json::from_str(line).map_err(|_| ListError)?;
+        for (file, library) in lines {
             let given = names.contains(library.as_str())
                 || needed.may_lack.contains(&library)
                 || OF_THE_DRIVER.iter().any(|start| library.starts_with(start));
