@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::failure::Failure;
-use super::read::{self, Read};
+use super::read::{self, Definition, Read};
 use super::resolve::Questions;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options};
@@ -27,9 +27,26 @@ pub(super) async fn prepare(
     options: &Options,
     platforms: Vec<Platform>,
 ) -> Result<Prepared, Failure> {
+    let (usual, asked) = tokio::join!(read::usual_lock(client, options), ask(client, options, platforms));
+    let (definition, image, questions) = asked?;
+    let read = read::context(client, options, definition, usual).await?;
+    read.warn(client).await;
+    Ok(Prepared {
+        read,
+        image,
+        questions,
+    })
+}
+
+/// Reads the spec, and asks registries what any plan of its image needs, while the lock is read. What they say counts only
+/// once the plan stands.
+async fn ask(
+    client: &Client,
+    options: &Options,
+    platforms: Vec<Platform>,
+) -> Result<(Definition, String, Vec<Questions>), Failure> {
     let definition = read::definition(client, options).await?;
     let image = choose(&definition.spec, options.target())?;
-    // Registries are asked while the lock is read. What they say counts only once the plan stands.
     let foreseen = plan::foreseen(&definition.spec, &definition.spec.images[&image]);
     let mut questions = Vec::new();
     for platform in platforms {
@@ -39,13 +56,7 @@ pub(super) async fn prepare(
         }
         questions.push(asked);
     }
-    let read = read::context(client, options, definition).await?;
-    read.warn(client).await;
-    Ok(Prepared {
-        read,
-        image,
-        questions,
-    })
+    Ok((definition, image, questions))
 }
 
 /// The platforms to build for. When none is asked for it is that of the daemon's first worker, as every frontend

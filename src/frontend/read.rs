@@ -17,18 +17,28 @@ use crate::spec::{DEFAULT_LOCK, Spec};
 /// The spec's name when the client gives none, as `buildctl` does.
 const DEFAULT_FILENAME: &str = "wheelbase.toml";
 
+/// Folders where nearly all workspaces have their members. What is there comes with the lock; the rest is asked for when
+/// the lock has named it. Only the files' folders are looked into, so a large context costs nothing.
+const USUAL_PROJECTS: [&str; 3] = [".", "*", "packages/*"];
+
 /// The spec, which decides what else is read.
 pub(super) struct Definition {
     pub(super) spec: Spec,
     /// The ignore file of the spec's own, which replaces the context's.
     own_ignore: Option<Arc<SourceFile>>,
-    /// What is read if the lock has its usual name, as nearly all have: asked for before the spec has said so.
-    usual: Result<Folder, Failure>,
     /// How the spec was obtained, for source maps.
     origin: pb::Definition,
     warnings: Vec<Diagnostic>,
     /// The vertex that warnings are attached to.
     vertex: String,
+}
+
+/// The lock, and what is read with it.
+pub(super) struct LockFolder {
+    lock: Option<Arc<SourceFile>>,
+    ignore: Option<Arc<SourceFile>>,
+    /// Has the [`USUAL_PROJECTS`] too.
+    folder: Folder,
 }
 
 /// Everything that was read.
@@ -77,11 +87,7 @@ pub(super) async fn definition(client: &Client, options: &Options) -> Result<Def
     let paths = [filename, &own_ignore];
     let name = format!("[internal] load build definition from {filename}");
     let local = options.build_file_local().unwrap_or("dockerfile");
-    let (folder, usual) = tokio::join!(
-        Folder::open(client, options, local, &paths, &name),
-        beside_lock(client, options, DEFAULT_LOCK),
-    );
-    let folder = folder?;
+    let folder = Folder::open(client, options, local, &paths, &name).await?;
     let (source, own_ignore) =
         tokio::try_join!(folder.text(client, filename), folder.text(client, &own_ignore))?;
     let Some(source) = source else {
@@ -91,11 +97,15 @@ pub(super) async fn definition(client: &Client, options: &Options) -> Result<Def
     Ok(Definition {
         spec,
         own_ignore,
-        usual,
         origin: folder.definition,
         warnings,
         vertex: folder.vertex,
     })
+}
+
+/// Reads what is needed if the lock has its usual name, as nearly all have: before the spec has said so.
+pub(super) async fn usual_lock(client: &Client, options: &Options) -> Result<LockFolder, Failure> {
+    lock_folder(client, options, DEFAULT_LOCK).await
 }
 
 /// Reads the rest. The context's ignore file hides nothing here: what decides a build is asked for by name.
@@ -103,37 +113,35 @@ pub(super) async fn context(
     client: &Client,
     options: &Options,
     definition: Definition,
+    usual: Result<LockFolder, Failure>,
 ) -> Result<Read, Failure> {
     let Definition {
         spec,
         own_ignore,
-        usual,
         origin,
         mut warnings,
         vertex,
     } = definition;
     let path = spec.python.lock.get_ref();
-    let folder = if path == DEFAULT_LOCK {
+    let read = if path == DEFAULT_LOCK {
         usual?
     } else {
-        beside_lock(client, options, path).await?
+        lock_folder(client, options, path).await?
     };
-    let (source, ignore_file) =
-        tokio::try_join!(folder.text(client, path), folder.text(client, ".dockerignore"))?;
     let ignore = own_ignore
-        .or(ignore_file)
+        .or(read.ignore)
         .map(|file| ignore::patterns(&file.text))
         .unwrap_or_default();
 
     let mut lock = None;
-    if let Some(source) = source {
+    if let Some(source) = read.lock {
         let (parsed, more) = Lock::parse(&source)?;
         warnings.extend(more);
         warnings.extend(plan::warnings(&spec, &parsed));
         lock = Some(parsed);
     }
     let projects = match &lock {
-        Some(lock) => projects(client, options, plan::project_paths(&spec, lock)).await?,
+        Some(lock) => projects(client, options, &read.folder, plan::project_paths(&spec, lock)).await?,
         None => BTreeMap::new(),
     };
     Ok(Read {
@@ -147,40 +155,53 @@ pub(super) async fn context(
     })
 }
 
-/// The lock and the ignore file.
-async fn beside_lock(client: &Client, options: &Options, lock: &str) -> Result<Folder, Failure> {
+async fn lock_folder(client: &Client, options: &Options, lock: &str) -> Result<LockFolder, Failure> {
     let name = format!("[internal] load {lock}");
-    Folder::open(client, options, "context", &[lock, ".dockerignore"], &name).await
+    let projects = USUAL_PROJECTS.map(project_file);
+    let [root, below, packages] = &projects;
+    let paths = [lock, ".dockerignore", root, below, packages];
+    let folder = Folder::open(client, options, "context", &paths, &name).await?;
+    let (lock, ignore) = tokio::try_join!(folder.text(client, lock), folder.text(client, ".dockerignore"))?;
+    Ok(LockFolder { lock, ignore, folder })
 }
 
+/// The projects in these folders: from what came with the lock where it is at a usual place.
 async fn projects(
     client: &Client,
     options: &Options,
+    usual: &Folder,
     paths: BTreeSet<String>,
 ) -> Result<BTreeMap<String, Project>, Failure> {
-    let mut projects = BTreeMap::new();
-    if paths.is_empty() {
-        return Ok(projects);
-    }
-    let files: Vec<String> = paths
+    let elsewhere: Vec<String> = paths
         .iter()
-        .map(|path| format!("{path}/pyproject.toml"))
+        .filter(|path| !is_usual(path))
+        .map(|path| project_file(path))
         .collect();
-    let names: Vec<&str> = files.iter().map(String::as_str).collect();
-    let folder = Folder::open(
-        client,
-        options,
-        "context",
-        &names,
-        "[internal] load pyproject.toml files",
-    )
-    .await?;
-    for (path, file) in paths.into_iter().zip(&files) {
-        if let Some(source) = folder.text(client, file).await? {
+    let elsewhere = if elsewhere.is_empty() {
+        None
+    } else {
+        let files: Vec<&str> = elsewhere.iter().map(String::as_str).collect();
+        let name = "[internal] load pyproject.toml files";
+        Some(Folder::open(client, options, "context", &files, name).await?)
+    };
+    let mut projects = BTreeMap::new();
+    for path in paths {
+        let folder = elsewhere.as_ref().filter(|_| !is_usual(&path)).unwrap_or(usual);
+        if let Some(source) = folder.text(client, &project_file(&path)).await? {
             projects.insert(path, Project::parse(&source)?);
         }
     }
     Ok(projects)
+}
+
+fn project_file(folder: &str) -> String {
+    format!("{folder}/pyproject.toml")
+}
+
+/// Whether a folder is one of [`USUAL_PROJECTS`].
+fn is_usual(path: &str) -> bool {
+    let name = path.strip_prefix("packages/").unwrap_or(path);
+    !name.contains('/') && name != ".."
 }
 
 /// A few files of a folder of the client.
@@ -250,6 +271,16 @@ fn without_query(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn usual_places_of_projects() {
+        for usual in [".", "serve", "packages", "packages/core"] {
+            assert!(is_usual(usual), "{usual}");
+        }
+        for other in ["..", "../other", "libs/core", "packages/core/sub"] {
+            assert!(!is_usual(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_url_is_shown_without_secrets() {

@@ -47,22 +47,23 @@ impl Tree {
     /// Lays the files of a list over the tree. Each line is a JSON array of a path and, for a link, its target.
     pub fn lay(&mut self, list: &str) -> Result<(), ListError> {
         // Lists are in order: most files are in the folder of the one before.
-        let mut last = String::new();
+        let mut above_last = String::new();
         for (index, line) in list.lines().enumerate() {
-            let mut entry: Vec<String> = serde_json::from_str(line).map_err(|_| ListError { line: index + 1 })?;
+            let mut entry: Vec<String> =
+                serde_json::from_str(line).map_err(|_| ListError { line: index + 1 })?;
             let target = if entry.len() == 2 { entry.pop() } else { None };
             let (Some(path), true) = (entry.pop(), entry.is_empty()) else {
                 return Err(ListError { line: index + 1 });
             };
             if let Some((folder, _)) = path.rsplit_once('/')
-                && folder != last
+                && folder != above_last
             {
                 let mut above = folder;
                 while !above.is_empty() && !self.folders.contains(above) {
                     self.folders.insert(above.to_owned());
                     above = above.rsplit_once('/').map_or("", |(above, _)| above);
                 }
-                folder.clone_into(&mut last);
+                folder.clone_into(&mut above_last);
             }
             self.leaves.insert(path, target);
         }
