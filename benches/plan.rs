@@ -34,6 +34,9 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// Names the size to a process that measures.
 const CHILD: &str = "WHEELBASE_BENCH_PACKAGES";
 
+/// As many for each size: the shortest of more runs is shorter.
+const RUNS: usize = 40;
+
 /// 1,000 packages are planned in less.
 const MOST_MILLISECONDS: f64 = 20.0;
 /// Ten times the lock costs at most this many times as much.
@@ -95,24 +98,35 @@ struct Figures {
     megabytes: f64,
 }
 
-fn measured(count: usize) -> Figures {
+/// The figures of every size. They are measured in turns: a machine that is slower for a while is so for all of them.
+fn measured() -> [Figures; SIZES.len()] {
+    let mut runs = SIZES.map(|_| Vec::new());
+    for _ in 0..RUNS {
+        for (runs, count) in runs.iter_mut().zip(SIZES) {
+            runs.push(run(count));
+        }
+    }
+    std::array::from_fn(|size| figures(SIZES[size], &runs[size]))
+}
+
+/// What [`measure`] prints, from a process of its own.
+fn run(count: usize) -> [f64; 5] {
     let program = std::env::current_exe().expect("this program has a path");
-    let runs: Vec<[f64; 5]> = (0..(50_000 / count).clamp(8, 40))
-        .map(|_| {
-            let output = Command::new(&program)
-                .env(CHILD, count.to_string())
-                .output()
-                .expect("this program runs");
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let numbers: Vec<f64> = text
-                .split_whitespace()
-                .filter_map(|word| word.parse().ok())
-                .collect();
-            numbers
-                .try_into()
-                .unwrap_or_else(|_| panic!("{count} packages: {}", String::from_utf8_lossy(&output.stderr)))
-        })
+    let output = Command::new(program)
+        .env(CHILD, count.to_string())
+        .output()
+        .expect("this program runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let numbers: Vec<f64> = text
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
         .collect();
+    numbers
+        .try_into()
+        .unwrap_or_else(|_| panic!("{count} packages: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn figures(count: usize, runs: &[[f64; 5]]) -> Figures {
     let all = shortest(runs.iter().map(|run| run[..3].iter().sum()).collect());
     let [read, plan, graph] = [0, 1, 2].map(|part| shortest(runs.iter().map(|run| run[part]).collect()));
     let [.., kilobytes, bytes] = runs[0];
@@ -136,7 +150,7 @@ fn main() -> ExitCode {
         measure(count);
         return ExitCode::SUCCESS;
     }
-    let figures = SIZES.map(measured);
+    let figures = measured();
     let mut good = true;
     let mut target = |what: &str, figure: f64, most: f64, unit: &str| {
         let word = if figure <= most { "ok    " } else { "short " };

@@ -347,7 +347,7 @@ mod tests {
         let result = read(Some(Wire::RefsDeprecated(frontend::RefMapDeprecated { refs })));
         assert_eq!(result.single().unwrap().map(Reference::id), Some("b"));
         let def = Some(pb::Definition {
-            def: vec![vec![1]],
+            def: vec![vec![1].into()],
             ..pb::Definition::default()
         });
         let reference = frontend::Ref {

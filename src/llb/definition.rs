@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use prost::Message as _;
+use prost::bytes::Bytes;
 
 use super::caps::Cap;
 use super::graph::{Graph, Output, Vertex, digest_of};
@@ -42,8 +43,8 @@ impl Graph {
         );
 
         let source = Some(SourceMap::of(&vertices, &self.origins));
-        let mut def: Vec<Vec<u8>> = vertices.iter().map(|vertex| vertex.bytes().to_vec()).collect();
-        def.push(terminal);
+        let mut def: Vec<Bytes> = vertices.iter().map(|vertex| vertex.bytes.clone()).collect();
+        def.push(terminal.into());
         pb::Definition {
             def,
             metadata,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use prost::Message as _;
+use prost::bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use super::caps::Cap;
@@ -36,7 +37,7 @@ impl Output {
 /// The operation is kept as the bytes that are digested and sent, and in no other form: a lock makes thousands.
 #[derive(Debug, Clone)]
 pub struct Vertex {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Bytes,
     pub(crate) digest: Arc<str>,
     pub(crate) inputs: Vec<Output>,
     pub(crate) caps: BTreeSet<Cow<'static, str>>,
@@ -50,7 +51,7 @@ impl Vertex {
     /// vertex was grafted.
     pub fn op(&self) -> pb::Op {
         // Bytes that are no operation are refused by `Graph::graft`.
-        pb::Op::decode(self.bytes.as_slice()).unwrap_or_default()
+        pb::Op::decode(self.bytes.as_ref()).unwrap_or_default()
     }
 
     /// The encoded operation.
@@ -220,7 +221,7 @@ impl Graph {
             constraints: Some(pb::WorkerConstraints::default()),
             op: Some(op),
         };
-        let bytes = encode(op);
+        let bytes = Bytes::from(encode(op));
         let digest = digest_of(&bytes).into();
         let caps = caps.into_iter().map(|cap| cap.id().into()).collect();
         let foreign_places = Vec::new();
