@@ -181,11 +181,11 @@ fn artifact(package: &Package, tags: &Tags) -> Result<(Artifact, String), String
 fn origin(package: &Package) -> Option<(Artifact, String)> {
     match &package.source {
         Source::Registry { .. } | Source::Files | Source::Path { .. } => {
-            let file = package.sdist.as_ref()?;
+            let file = package.sdist.as_deref()?;
             Some((sdist(file, None), format!("sdist {}", identity(file))))
         }
         Source::Url { subdirectory, .. } => {
-            let file = package.sdist.as_ref()?;
+            let file = package.sdist.as_deref()?;
             let identity = format!("sdist {}{}", identity(file), in_folder(subdirectory.as_deref()));
             Some((sdist(file, subdirectory.clone()), identity))
         }

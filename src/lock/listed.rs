@@ -89,7 +89,7 @@ pub(super) fn select<'l>(
     }
     let reached = walker.walk(&starts, &mut active)?;
     for package in reached.packages().filter_map(|index| lock.packages.get(index)) {
-        if let Some((requires, specifiers)) = &package.requires_python
+        if let Some((requires, specifiers)) = package.requires_python.as_deref()
             && !specifiers.contains(environment.python())
         {
             errors.push(SubsetError::PythonMismatch {

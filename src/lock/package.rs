@@ -13,14 +13,14 @@ pub struct Package {
     pub(super) name: PackageName,
     pub(super) version: Option<String>,
     pub(super) source: Source,
-    pub(super) sdist: Option<File>,
+    pub(super) sdist: Option<Box<File>>,
     pub(super) wheels: Vec<File>,
     /// `algorithm:hex` of files of which nothing else is known, sorted (hashed requirements).
     pub(super) hashes: Vec<String>,
     /// What must hold for it to be installed, in a file that lists packages.
     pub(super) marker: Option<MarkerId>,
     /// Its own `requires-python`, in a file that lists packages.
-    pub(super) requires_python: Option<(String, VersionSpecifiers)>,
+    pub(super) requires_python: Option<Box<(String, VersionSpecifiers)>>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) extras: BTreeMap<String, Vec<Dependency>>,
     pub(super) groups: BTreeMap<String, Vec<Dependency>>,
@@ -72,7 +72,7 @@ impl Package {
 
     /// The source distribution that the lock pins.
     pub fn sdist(&self) -> Option<&File> {
-        self.sdist.as_ref()
+        self.sdist.as_deref()
     }
 
     /// All wheels of the lock, for every platform.

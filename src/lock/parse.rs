@@ -48,12 +48,15 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn new(secrets: &[Range<usize>]) -> Self {
+    fn new(secrets: &[Range<usize>], text: &str) -> Self {
+        // Hardly a package takes less text than this; growing means copying megabytes.
+        const LEAST: usize = 1024;
+
         let mut reader = Reader::default();
         reader.secrets.extend_from_slice(secrets);
         Self {
             reader,
-            packages: Vec::new(),
+            packages: Vec::with_capacity(text.len() / LEAST),
             tables: Vec::new(),
             is_broken: false,
         }
@@ -82,7 +85,7 @@ pub(super) struct Requirement {
 impl Reader {
     /// A `uv.lock`; `None` when something is wrong with it.
     pub(super) fn uv_lock(&mut self, file: &Arc<SourceFile>) -> Option<Lock> {
-        let begin = || Found::new(&self.secrets);
+        let begin = || Found::new(&self.secrets, &file.text);
         let (document, mut found) = match document::read_each(&file.text, PACKAGE, begin, Found::add) {
             Ok(read) => read,
             Err(faults) => {
@@ -245,11 +248,11 @@ impl Reader {
             }
             None => None,
         };
-        let wheels = self.tables(table, "wheels");
-        let wheels = wheels
-            .into_iter()
-            .filter_map(|(span, table)| self.file(span, table, &source))
-            .collect();
+        let tables = self.tables(table, "wheels");
+        let mut wheels = Vec::with_capacity(tables.len());
+        for (span, table) in tables {
+            wheels.extend(self.file(span, table, &source));
+        }
         let mut declared_extras = BTreeSet::new();
         let mut declared_groups = BTreeSet::new();
         if let Some(metadata) = table
@@ -266,7 +269,7 @@ impl Reader {
         }
         let mut package = Package::new(name?, source, name_span);
         package.version = version;
-        package.sdist = sdist;
+        package.sdist = sdist.map(Box::new);
         package.wheels = wheels;
         package.declared_extras = declared_extras;
         package.declared_groups = declared_groups;

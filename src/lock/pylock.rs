@@ -138,7 +138,7 @@ impl Reader {
             Some(wheel.version.to_owned())
         });
         package.marker = marker;
-        package.requires_python = requires_python;
+        package.requires_python = requires_python.map(Box::new);
         Some(package)
     }
 
@@ -159,7 +159,7 @@ impl Reader {
         let mut package = Package::new(name, source, span);
         match file {
             Some(file) if WheelName::parse(&file.filename()).is_some() => package.wheels.push(file),
-            file => package.sdist = file,
+            file => package.sdist = file.map(Box::new),
         }
         Some(package)
     }
@@ -179,7 +179,7 @@ impl Reader {
             .collect();
         if let Some(value) = table.get("sdist") {
             let table = self.table("sdist", value)?;
-            package.sdist = self.listed_file(&value.span, table);
+            package.sdist = self.listed_file(&value.span, table).map(Box::new);
         }
         Some(package)
     }

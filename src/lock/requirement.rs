@@ -246,7 +246,7 @@ impl Reader {
             package.version = wheel;
             package.wheels.push(file);
         } else {
-            package.sdist = Some(file);
+            package.sdist = Some(Box::new(file));
         }
         Some(package)
     }

@@ -344,6 +344,7 @@ impl<'a> Planner<'a> {
                     inputs.extend(indexes.others.iter().map(|url| Input::new("extra index", url)));
                     inputs.extend(indexes.pages.iter().map(|url| Input::new("page of links", url)));
                 }
+                inputs.reserve(group.packages.len());
                 let mut packages = Vec::with_capacity(group.packages.len());
                 for Wanted { package, because, .. } in group.packages {
                     let Package { version, hashes, .. } = &package;

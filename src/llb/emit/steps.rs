@@ -185,6 +185,7 @@ impl Emitter<'_> {
             Supply::Files => {
                 let arguments = head.into_iter().chain(install.packages.iter().map(exact));
                 let mut exec = self.shell(steps::install(), arguments, on);
+                exec.mounts.reserve(install.packages.len());
                 for (index, package) in install.packages.iter().enumerate() {
                     if let Some(wheel) = &package.wheel {
                         let wheel = self.download(wheel);
