@@ -145,14 +145,17 @@ impl Build {
             flag("--output", &output);
         }
         arguments.extend(self.buildx.iter().cloned());
-        arguments.push(match &self.context {
-            Some(context) => context.clone().into(),
-            None => match self.file.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent.into(),
-                _ => ".".into(),
-            },
-        });
+        arguments.push(context_of(self.context.as_deref(), &self.file));
         arguments
+    }
+}
+
+/// The build context: the spec's folder when none is given.
+pub(super) fn context_of(given: Option<&Path>, file: &Path) -> OsString {
+    match (given, file.parent()) {
+        (Some(context), _) => context.into(),
+        (None, Some(parent)) if !parent.as_os_str().is_empty() => parent.into(),
+        (None, _) => ".".into(),
     }
 }
 

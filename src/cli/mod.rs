@@ -19,6 +19,7 @@ mod page;
 mod replay;
 mod show;
 mod tally;
+mod wheels;
 
 use load::Loaded;
 
@@ -42,7 +43,8 @@ Examples:
   wheelbase graph --format mermaid         the plan as a picture
   wheelbase explain --since main           what rebuilds, and which package is the reason
   wheelbase replay --html replay.html      what the edits of the lock have cost, and would have
-  wheelbase build serve --tag app:1 --load build with docker buildx";
+  wheelbase build serve --tag app:1 --load build with docker buildx
+  wheelbase wheels push                    compile what the wheel store lacks, once for everybody";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -70,6 +72,8 @@ enum Command {
     Replay(replay::Replay),
     /// Builds an image with `docker buildx build`, with zstd layers.
     Build(build::Build),
+    /// Shows which compiled wheels the wheel store has, and fills it.
+    Wheels(wheels::Wheels),
     /// Prints the JSON Schema of wheelbase.toml, for editors.
     Schema,
     /// Prints a completion script.
@@ -164,6 +168,7 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(explain) => explain.run(),
         Command::Replay(replay) => replay.run(),
         Command::Build(build) => build.run(),
+        Command::Wheels(wheels) => wheels.run(),
         Command::Schema => {
             print(crate::spec::schema::json().as_bytes())?;
             Ok(ExitCode::SUCCESS)

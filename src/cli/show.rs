@@ -170,6 +170,7 @@ pub(super) fn kind(work: &Work) -> &'static str {
         Work::Prepare(_) => "source",
         Work::Compile(_) => "compile",
         Work::Ready(_) => "ready-wheel",
+        Work::Stored { .. } => "stored-wheel",
         Work::Project(_) => "project",
         Work::Copy(_) => "copy",
         Work::List { .. } => "list",

@@ -3,6 +3,8 @@
 //! BuildKit starts this program in the frontend image and talks to it over standard input and output. Everything
 //! that goes wrong is an answer to the user, with the line of the spec where there is one; nothing is printed.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
@@ -18,9 +20,11 @@ mod read;
 mod reports;
 mod resolve;
 mod subrequest;
+mod wheel;
+mod wheel_store;
 
 use failure::Failure;
-use prepare::Prepared;
+use prepare::{Goal, Prepared};
 use read::Read;
 use resolve::Questions;
 
@@ -51,7 +55,7 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
     let platforms = prepare::platforms(client, options)?;
     let Prepared {
         read,
-        image,
+        goal,
         questions,
     } = prepare::prepare(client, options, platforms).await?;
 
@@ -59,16 +63,19 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
     let mut notes = Vec::new();
     for questions in questions {
         let platform = questions.platform.clone();
-        let (built, metadata) = build(client, options, &read, &image, questions, began).await?;
-        images.push(built);
-        notes.push((platform, metadata));
+        let built = match &goal {
+            Goal::Image(image) => build(client, options, &read, image, questions, began).await?,
+            Goal::Wheel(name) => wheel::build(client, options, &read, name, questions, began).await?,
+        };
+        images.push(built.image);
+        notes.push((platform, built.metadata, built.annotations));
     }
     let several = options.multi_platform()?;
     let mut result = match images.pop() {
         Some(only) if images.is_empty() && !several => BuildResult::image(only),
         last => BuildResult::images(images.into_iter().chain(last).collect()),
     };
-    for (platform, metadata) in notes {
+    for (platform, metadata, annotations) in notes {
         let suffix = if several {
             format!("/{platform}")
         } else {
@@ -79,12 +86,24 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
                 .metadata
                 .insert(format!("frontend.{key}{suffix}"), value.to_string().into_bytes());
         }
+        for (key, value) in annotations {
+            result.annotate(&platform, &key, value);
+        }
     }
     Ok(result)
 }
 
-/// One image for one platform, with what the metadata of the build says of it: the compact plan, and what the compiler
-/// cache did.
+/// What is built for one platform.
+struct Built {
+    image: PlatformImage,
+    /// What the metadata of the build says of it.
+    metadata: Vec<(&'static str, Value)>,
+    /// Annotations of its manifest.
+    annotations: BTreeMap<String, String>,
+}
+
+/// One image for one platform. The metadata of the build has the compact plan, what the compiler cache did, and which wheels
+/// the store had.
 async fn build(
     client: &Client,
     options: &Options,
@@ -92,11 +111,23 @@ async fn build(
     image: &str,
     questions: Questions,
     began: u64,
-) -> Result<(PlatformImage, Vec<(&'static str, Value)>), Failure> {
+) -> Result<Built, Failure> {
     let platform = questions.platform.clone();
-    let plan = prepare::planned(read, image, questions).await?;
-    let surroundings = surroundings(client, options, read, &plan.images[image])?;
+    let images = BTreeSet::from([image.to_owned()]);
+    let mut plan = prepare::planned(read, &images, questions).await?;
+    let mut surroundings = surroundings(client, options, read)?;
+    // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
+    // it again. Where lists are read, the steps that install are needed anyway.
+    if plan.images[image].lists.is_empty() && !options.cache_imports()?.is_empty() {
+        surroundings.counts = Counting::Left;
+    }
     failure::check_patterns(&plan, &surroundings)?;
+    let mut metadata = vec![(plan::LABEL, plan::compact(&plan, image).unwrap_or_default())];
+    let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
+    if !looked.is_empty() {
+        metadata.push((wheel_store::REPORT, wheel_store::report(&looked)));
+    }
+    wheel_store::take(&mut plan, &looked);
     let mut emitted = emit(&plan, image, &surroundings);
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
@@ -109,20 +140,20 @@ async fn build(
     let counts = reported?;
     let reference = reference?;
     let config = config(&plan, image, options);
-    let mut metadata = vec![(plan::LABEL, plan::compact(&plan, image).unwrap_or_default())];
     if !counts.is_empty() {
         let (report, warnings) = reports::judge(&plan, counts, began);
         read.tell(client, &warnings).await;
         metadata.push((plan::COUNTS, report));
     }
-    Ok((
-        PlatformImage {
+    Ok(Built {
+        image: PlatformImage {
             platform,
             reference,
             config,
         },
         metadata,
-    ))
+        annotations: BTreeMap::new(),
+    })
 }
 
 /// The finished filesystem. It is made at once where there are reports to wait for, and when the exporter asks for it
@@ -142,12 +173,7 @@ async fn solve_image(
 }
 
 /// What the daemon can do and what the client wants, as far as it shapes the graph.
-fn surroundings(
-    client: &Client,
-    options: &Options,
-    read: &Read,
-    plan: &plan::ImagePlan,
-) -> Result<Surroundings, Diagnostic> {
+fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surroundings, Diagnostic> {
     let caps = &client.caps().llb;
     Ok(Surroundings {
         session: options.session_of("context").to_owned(),
@@ -157,13 +183,7 @@ fn surroundings(
         patterns: caps.supports("file.copy.includeexcludepatterns"),
         online: options.network()?,
         resolve_mode: options.resolve_mode()?,
-        // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
-        // it again. Where lists are read, the steps that install are needed anyway.
-        counts: if plan.lists.is_empty() && !options.cache_imports()?.is_empty() {
-            Counting::Left
-        } else {
-            Counting::Asked
-        },
+        counts: Counting::Asked,
         no_cache: match options.no_cache() {
             gateway::NoCache::Nothing => NoCache::None,
             gateway::NoCache::Everything => NoCache::All,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::failure::Failure;
-use super::read::{self, Definition, Read};
+use super::read::{self, Read};
 use super::resolve::Questions;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options};
@@ -12,51 +12,83 @@ use crate::plan::{self, Plan, Request};
 use crate::platform::Platform;
 use crate::spec::Spec;
 
+/// What is built, by its name in the spec.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// An image.
+    Image(String),
+    /// A compiled wheel: an image of its files, for a wheel store.
+    Wheel(String),
+}
+
 /// All that plans are made from.
 pub(super) struct Prepared {
     pub(super) read: Read,
-    /// The image to build.
-    pub(super) image: String,
+    pub(super) goal: Goal,
     /// For each platform, in the order in which they were given, what registries have been asked.
     pub(super) questions: Vec<Questions>,
 }
 
-/// Reads the files, chooses the image, and asks registries what any plan of it needs to know.
+/// Reads the files, chooses what is built, and asks registries what any plan of it needs to know.
 pub(super) async fn prepare(
     client: &Client,
     options: &Options,
     platforms: Vec<Platform>,
 ) -> Result<Prepared, Failure> {
-    let (usual, asked) = tokio::join!(read::usual_lock(client, options), ask(client, options, platforms));
-    let (definition, image, questions) = asked?;
-    let read = read::context(client, options, definition, usual).await?;
-    read.warn(client).await;
+    let choose = |spec: &Spec| {
+        let goal = choose(spec, options.target())?;
+        let foreseen = match &goal {
+            Goal::Image(image) => plan::foreseen(spec, &spec.images[image]),
+            Goal::Wheel(_) => BTreeSet::new(),
+        };
+        Ok((goal, foreseen))
+    };
+    let (read, goal, questions) = prepare_for(client, options, platforms, choose).await?;
     Ok(Prepared {
         read,
-        image,
+        goal,
         questions,
     })
 }
 
-/// Reads the spec, and asks registries what any plan of its image needs, while the lock is read. What they say counts only
-/// once the plan stands.
-async fn ask(
+/// The same for all that the spec has, whatever the target is.
+pub(super) async fn prepare_all(
     client: &Client,
     options: &Options,
     platforms: Vec<Platform>,
-) -> Result<(Definition, String, Vec<Questions>), Failure> {
-    let definition = read::definition(client, options).await?;
-    let image = choose(&definition.spec, options.target())?;
-    let foreseen = plan::foreseen(&definition.spec, &definition.spec.images[&image]);
-    let mut questions = Vec::new();
-    for platform in platforms {
-        let mut asked = Questions::new(client, options, platform)?;
-        for reference in &foreseen {
-            asked.ask(reference);
+) -> Result<(Read, Vec<Questions>), Failure> {
+    let all = |_: &Spec| Ok(((), BTreeSet::new()));
+    let (read, (), questions) = prepare_for(client, options, platforms, all).await?;
+    Ok((read, questions))
+}
+
+/// Reads the files. What is built, and the images that registries are asked about beforehand, `choose` says once the spec is
+/// there.
+async fn prepare_for<T>(
+    client: &Client,
+    options: &Options,
+    platforms: Vec<Platform>,
+    choose: impl FnOnce(&Spec) -> Result<(T, BTreeSet<String>), Diagnostic>,
+) -> Result<(Read, T, Vec<Questions>), Failure> {
+    // Registries are asked while the lock is read. What they say counts only once the plan stands.
+    let asked = async {
+        let definition = read::definition(client, options).await?;
+        let (goal, foreseen) = choose(&definition.spec)?;
+        let mut questions = Vec::new();
+        for platform in platforms {
+            let mut asked = Questions::new(client, options, platform)?;
+            for reference in &foreseen {
+                asked.ask(reference);
+            }
+            questions.push(asked);
         }
-        questions.push(asked);
-    }
-    Ok((definition, image, questions))
+        Ok::<_, Failure>((definition, goal, questions))
+    };
+    let (usual, asked) = tokio::join!(read::usual_lock(client, options), asked);
+    let (definition, goal, questions) = asked?;
+    let read = read::context(client, options, definition, usual).await?;
+    read.warn(client).await;
+    Ok((read, goal, questions))
 }
 
 /// The platforms to build for. When none is asked for it is that of the daemon's first worker, as every frontend
@@ -73,9 +105,12 @@ pub(super) fn platforms(client: &Client, options: &Options) -> Result<Vec<Platfo
     Ok(platforms)
 }
 
-/// The plan of one image for one platform, with what registries say of the images that it stands on.
-pub(super) async fn planned(read: &Read, image: &str, questions: Questions) -> Result<Plan, Failure> {
-    let images = BTreeSet::from([image.to_owned()]);
+/// The plan of some images for one platform, with what registries say of the images that it stands on.
+pub(super) async fn planned(
+    read: &Read,
+    images: &BTreeSet<String>,
+    questions: Questions,
+) -> Result<Plan, Failure> {
     let unresolved = BTreeMap::new();
     let mut request = Request {
         spec: &read.spec,
@@ -83,7 +118,7 @@ pub(super) async fn planned(read: &Read, image: &str, questions: Questions) -> R
         projects: &read.projects,
         platform: questions.platform.clone(),
         resolved: &unresolved,
-        images: &images,
+        images,
     };
     let references = plan::references(&plan::plan(&request)?);
     let resolved = questions.answers(&references).await?;
@@ -91,8 +126,8 @@ pub(super) async fn planned(read: &Read, image: &str, questions: Questions) -> R
     Ok(plan::plan(&request)?)
 }
 
-/// The image to build: the target, the spec's default, or the only one there is.
-fn choose(spec: &Spec, target: Option<&str>) -> Result<String, Diagnostic> {
+/// What is built: the target, the spec's default image, or the only one there is.
+fn choose(spec: &Spec, target: Option<&str>) -> Result<Goal, Diagnostic> {
     let names: Vec<&str> = spec.images.keys().map(String::as_str).collect();
     let wanted = match (target, &spec.default, names.as_slice()) {
         (Some(target), _, _) => target,
@@ -110,9 +145,15 @@ fn choose(spec: &Spec, target: Option<&str>) -> Result<String, Diagnostic> {
         }
     };
     if spec.images.contains_key(wanted) {
-        return Ok(wanted.to_owned());
+        return Ok(Goal::Image(wanted.to_owned()));
     }
-    let help = match crate::diagnostic::nearest(wanted, names.iter().copied()) {
+    let wheels = spec.wheels.iter().filter(|(_, wheel)| wheel.is_compiled());
+    let wheels: Vec<&str> = wheels.map(|(name, _)| name.as_str()).collect();
+    if wheels.contains(&wanted) {
+        return Ok(Goal::Wheel(wanted.to_owned()));
+    }
+    let targets = names.iter().chain(&wheels);
+    let help = match crate::diagnostic::nearest(wanted, targets.copied()) {
         Some(near) => format!("did you mean --target {near}?"),
         None => format!("the images of {} are: {}", spec.file.name, names.join(", ")),
     };

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::failure::Failure;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options, Reference, Solve};
-use crate::llb::Emitted;
+use crate::llb::{Emitted, Reports};
 use crate::plan::{self, Counted, Counts, Plan, StageId, forbid, links};
 
 /// Reads the reports that steps left, compares the file lists with what the spec forbids, and gives the counts.
@@ -20,15 +20,10 @@ pub(super) async fn read(
     image: &str,
     emitted: &Emitted,
 ) -> Result<BTreeMap<StageId, Counts>, Failure> {
-    let Some(reports) = &emitted.reports else {
+    let Some((reports, folder)) = folder(client, options, emitted).await? else {
         return Ok(BTreeMap::new());
     };
-    let solve = Solve {
-        cache_imports: options.cache_imports()?,
-        ..Solve::definition(emitted.graph.definition(reports.folder))
-    };
-    let result = client.solve(solve).await?;
-    let folder = result.single()?;
+    let folder = folder.as_ref();
     let lists = files(
         client,
         folder,
@@ -39,11 +34,7 @@ pub(super) async fn read(
         folder,
         (0..reports.needed).map(|index| format!("/needed-{index}")),
     );
-    let counts = files(
-        client,
-        folder,
-        (0..reports.counts.len()).map(|index| format!("/counts-{index}")),
-    );
+    let counts = counts_in(client, folder, reports);
     let (lists, needed, counts) = tokio::join!(lists, needed, counts);
     let mut tree = forbid::Tree::default();
     for list in lists {
@@ -60,10 +51,49 @@ pub(super) async fn read(
     if !errors.is_empty() {
         return Err(errors.into());
     }
-    // Counts are no part of the result: where they cannot be read there are none.
-    let counts = counts.into_iter().map(|text| Counts::read(&text.ok()??));
+    Ok(counts)
+}
+
+/// Reads the counts alone.
+pub(super) async fn counts(
+    client: &Client,
+    options: &Options,
+    emitted: &Emitted,
+) -> Result<BTreeMap<StageId, Counts>, Failure> {
+    match folder(client, options, emitted).await? {
+        Some((reports, folder)) => Ok(counts_in(client, folder.as_ref(), reports).await),
+        None => Ok(BTreeMap::new()),
+    }
+}
+
+/// The folder with the reports; `None` when nothing is asked of the steps.
+async fn folder<'e>(
+    client: &Client,
+    options: &Options,
+    emitted: &'e Emitted,
+) -> Result<Option<(&'e Reports, Option<Reference>)>, Failure> {
+    let Some(reports) = &emitted.reports else {
+        return Ok(None);
+    };
+    let solve = Solve {
+        cache_imports: options.cache_imports()?,
+        ..Solve::definition(emitted.graph.definition(reports.folder))
+    };
+    let result = client.solve(solve).await?;
+    Ok(Some((reports, result.single()?.cloned())))
+}
+
+/// Counts are no part of the result: where they cannot be read there are none.
+async fn counts_in(
+    client: &Client,
+    folder: Option<&Reference>,
+    reports: &Reports,
+) -> BTreeMap<StageId, Counts> {
+    let names = (0..reports.counts.len()).map(|index| format!("/counts-{index}"));
+    let texts = files(client, folder, names).await;
+    let counts = texts.into_iter().map(|text| Counts::read(&text.ok()??));
     let counts = reports.counts.iter().copied().zip(counts);
-    Ok(counts.filter_map(|(id, counts)| Some((id, counts?))).collect())
+    counts.filter_map(|(id, counts)| Some((id, counts?))).collect()
 }
 
 /// A list that has to be there.

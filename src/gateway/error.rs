@@ -53,6 +53,25 @@ impl Error {
         }
     }
 
+    /// Whether a registry says that there is no such image. How it says so differs: by the code of the answer, or in words
+    /// of the registry that the daemon repeats (`errdefs` of containerd, `MANIFEST_UNKNOWN` of the distribution spec).
+    pub fn is_missing_image(&self) -> bool {
+        match self {
+            Self::Daemon(status) => {
+                status.code == i32::from(Code::NotFound)
+                    || [
+                        "not found",
+                        "manifest unknown",
+                        "MANIFEST_UNKNOWN",
+                        "NAME_UNKNOWN",
+                    ]
+                    .iter()
+                    .any(|words| status.message.contains(words))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the daemon says that a file is not there. It has no code of its own for that: what its kernel says
     /// comes through as text.
     pub(crate) fn is_missing_file(&self) -> bool {

@@ -96,6 +96,16 @@ impl BuildResult {
         }
     }
 
+    /// Puts an annotation on the manifest of a platform's image (`AnnotationKey` of `exporter/containerimage/exptypes`).
+    /// Daemons before BuildKit 0.11 leave it out.
+    pub fn annotate(&mut self, platform: &Platform, name: &str, value: String) {
+        let key = match &self.refs {
+            Refs::Single(_) => format!("annotation-manifest.{name}"),
+            Refs::Platforms(_) => format!("annotation-manifest[{platform}].{name}"),
+        };
+        self.metadata.insert(key, value.into_bytes());
+    }
+
     /// The answer to a subrequest: `version` is that of the answer's format, `text` what a client shows that does
     /// not know the format. A status other than 0 becomes the client's exit code.
     pub fn answer(json: Vec<u8>, text: String, version: &str, status: Option<i32>) -> Self {

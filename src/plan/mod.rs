@@ -40,6 +40,7 @@ mod source;
 pub mod steps;
 mod toolkit;
 mod wheel;
+mod wheel_store;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
 pub use counts::{COUNTS, Counted, Counts, read_report, report};
@@ -56,6 +57,7 @@ pub use crate::spec::{Store, StoreKind};
 pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 pub use source::own_patterns;
+pub use wheel_store::{ContextRead, PARTS, StoreEntry, context_reads, store_entries, take_stored};
 
 /// Everything that a plan depends on.
 #[derive(Debug)]

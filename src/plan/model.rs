@@ -114,6 +114,11 @@ pub enum Work {
     Compile(Compile),
     /// A wheel that needs no build; the result is a folder with it.
     Ready(ReadyWheel),
+    /// A wheel that was compiled before; the result is a folder with it.
+    Stored {
+        /// The image that holds it at its root, with a digest.
+        image: String,
+    },
     /// The wheel of a folder with a pyproject.toml; the result is a folder with wheels.
     Project(Project),
     /// Files of the build context, a tree.
@@ -473,7 +478,10 @@ impl Work {
                 .collect()
         };
         match self {
-            Self::Image(_) | Self::Ready(_) | Self::Python(PythonSource::Archive(_)) => Vec::new(),
+            Self::Image(_)
+            | Self::Ready(_)
+            | Self::Stored { .. }
+            | Self::Python(PythonSource::Archive(_)) => Vec::new(),
             Self::System(System { on, .. }) | Self::Copy(CopyTree { on, .. }) => vec![*on],
             Self::Python(PythonSource::Image { image, .. }) => vec![*image],
             Self::Unpack { root, .. } => on_root(root),

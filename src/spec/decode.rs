@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use super::findings::Findings;
 use super::model::{Layers, Spec, System, Tier, Uv, Wheel};
 use super::section::Section;
-use super::{compiler_cache, gpu, images, names, python, shape, urls, wheels};
+use super::{compiler_cache, gpu, images, names, python, shape, urls, wheel_store, wheels};
 use crate::diagnostic::{Diagnostic, SourceFile};
 
 /// The image that uv is taken from when the file says nothing.
@@ -99,6 +99,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
         host.as_deref(),
         findings,
     );
+    let wheel_store = wheel_store::decode(&root.section("wheel-store"), findings);
     let layers = layers(&root.section("layers"), findings);
     Some(Spec {
         file: Arc::clone(file),
@@ -109,6 +110,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
         uv: uv?,
         system,
         compiler_cache: compiler_cache?,
+        wheel_store,
         layers,
         wheels,
         images,

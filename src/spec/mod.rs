@@ -34,6 +34,7 @@ mod section;
 mod shape;
 mod sources;
 mod urls;
+mod wheel_store;
 mod wheels;
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ pub struct Spec {
     pub system: System,
     /// `[compiler-cache]`.
     pub compiler_cache: CompilerCache,
+    /// `[wheel-store]`.
+    pub wheel_store: Option<WheelStore>,
     /// `[layers]`.
     pub layers: Layers,
     /// `[wheels.NAME]` by normalised name (PEP 503).
@@ -50,6 +52,7 @@ impl Spec {
             uv,
             system,
             compiler_cache,
+            wheel_store,
             layers,
             wheels,
             images,
@@ -62,6 +65,7 @@ impl Spec {
             && *uv == other.uv
             && *system == other.system
             && *compiler_cache == other.compiler_cache
+            && *wheel_store == other.wheel_store
             && *layers == other.layers
             && *wheels == other.wheels
             && *images == other.images
@@ -274,6 +278,15 @@ pub struct Store {
     /// `store`.
     pub kind: StoreKind,
     /// `require`: a store that cannot be used ends the build.
+    pub require: bool,
+}
+
+/// `[wheel-store]`: where wheels are that were compiled before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WheelStore {
+    /// `repo`: registry and repository, without a tag.
+    pub repo: Spanned<String>,
+    /// `require`: a store that cannot be asked ends the build.
     pub require: bool,
 }
 

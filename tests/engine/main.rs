@@ -26,6 +26,7 @@ mod quickstart;
 mod roads;
 mod sccache;
 mod sources;
+mod wheel_store;
 
 /// The image `serve` of the untouched quickstart, built and exported once for all tests.
 fn serve(lab: &Lab) -> Result<&'static Tree> {

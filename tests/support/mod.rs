@@ -17,6 +17,7 @@ pub(crate) mod registry;
 pub(crate) mod sccache;
 pub(crate) mod store;
 pub(crate) mod tree;
+pub(crate) mod wheel_store;
 
 /// A word that no other test and no earlier run has used, for tags and for steps that must be cold.
 pub(crate) fn unique() -> String {

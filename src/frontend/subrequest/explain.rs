@@ -3,11 +3,13 @@
 //! It goes as far as a build does before its first step: the same files are read, and the same registries are asked.
 //! So what differs in the digest of a tier is told too, which the command line cannot know.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::super::contexts;
 use super::super::failure::Failure;
-use super::super::prepare::{self, Prepared};
+use super::super::prepare::{self, Goal, Prepared};
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{BuildResult, Client, Options};
 use crate::llb::Reference;
@@ -29,16 +31,27 @@ pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildRe
         .collect::<Result<_, _>>()?;
     let Prepared {
         read,
-        image,
+        goal,
         questions,
     } = prepare::prepare(client, options, platforms).await?;
+    let image = match goal {
+        Goal::Image(image) => image,
+        Goal::Wheel(wheel) => {
+            return Err(
+                Diagnostic::error(format!("`{wheel}` is a wheel and not an image"))
+                    .help("name an image with --target: its wheels are compared with it")
+                    .into(),
+            );
+        }
+    };
+    let images = BTreeSet::from([image.clone()]);
 
     let mut compared = Vec::new();
     for (questions, reference) in questions.into_iter().zip(&references) {
         let platform = questions.platform.clone();
         let answers = tokio::join!(
             previous(client, options, reference, &platform),
-            prepare::planned(&read, &image, questions),
+            prepare::planned(&read, &images, questions),
         );
         let (before, after) = both(answers)?;
         if options.target().is_none() {

@@ -6,6 +6,7 @@ use super::failure::Failure;
 use crate::gateway::{self, BuildResult, Client, Options};
 
 mod explain;
+mod wheels;
 
 /// What a client may demand of this frontend; the frontend image's label `moby.buildkit.frontend.caps` says the same.
 pub(super) const CAPS: [&str; 2] = [
@@ -15,6 +16,7 @@ pub(super) const CAPS: [&str; 2] = [
 
 const DESCRIBE: &str = "frontend.subrequests.describe";
 const EXPLAIN: &str = "frontend.wheelbase.explain";
+const WHEELS: &str = "frontend.wheelbase.wheels";
 
 /// A question that is answered.
 struct Request {
@@ -27,7 +29,7 @@ struct Request {
     options: &'static [(&'static str, &'static str)],
 }
 
-const REQUESTS: [Request; 2] = [
+const REQUESTS: [Request; 3] = [
     Request {
         name: DESCRIBE,
         version: "1.0.0",
@@ -47,6 +49,12 @@ const REQUESTS: [Request; 2] = [
             ("platform", "what it is built for"),
         ],
     },
+    Request {
+        name: WHEELS,
+        version: wheels::VERSION,
+        description: "Say which compiled wheels the wheel store has, and under which keys",
+        options: &[("platform", "what they are compiled for")],
+    },
 ];
 
 /// Answers a question by name.
@@ -58,6 +66,7 @@ pub(super) async fn answer(
     match request {
         DESCRIBE => Ok(describe()),
         EXPLAIN => explain::answer(client, options).await,
+        WHEELS => wheels::answer(client, options).await,
         _ => Err(gateway::unsupported_request(request).into()),
     }
 }
@@ -108,13 +117,14 @@ mod tests {
         let answer = describe();
         let list: Value = serde_json::from_slice(&answer.metadata["result.json"]).unwrap();
         let names: Vec<&Value> = list.as_array().unwrap().iter().map(|one| &one["name"]).collect();
-        assert_eq!(names, [DESCRIBE, EXPLAIN]);
+        assert_eq!(names, [DESCRIBE, EXPLAIN, WHEELS]);
         assert_eq!(list[1]["opts"][0]["name"], "context:previous");
         let text = String::from_utf8(answer.metadata["result.txt"].clone()).unwrap();
         insta::assert_snapshot!(text, @r"
         NAME                 VERSION DESCRIPTION
         subrequests.describe 1.0.0   List available subrequest types
         wheelbase.explain    1.0.0   Say what changes against a previous image, and why
+        wheelbase.wheels     1.0.0   Say which compiled wheels the wheel store has, and under which keys
         ");
     }
 

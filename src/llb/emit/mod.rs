@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
+use crate::plan::{ContextRead, Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
 
 use super::{
     Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mkdir, Mount, Network,
@@ -104,16 +104,8 @@ pub struct Emitted {
 /// When the plan has no image of this name.
 pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
     let image_plan = &plan.images[image];
-    let mut emitter = Emitter {
-        plan,
-        image,
-        surroundings,
-        graph: Graph::new(plan.platform.clone()),
-        made: BTreeMap::new(),
-        counts: BTreeMap::new(),
-        context: None,
-        position: positions(&image_plan.root),
-    };
+    let mut emitter = Emitter::new(plan, image, surroundings);
+    emitter.position = positions(&image_plan.root);
     let output = emitter.lay(&image_plan.root);
     let reports = emitter.reports(&image_plan.lists, &image_plan.needed);
     Emitted {
@@ -121,6 +113,55 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         image: output,
         reports,
     }
+}
+
+/// Translates one compiled wheel of a plan into an image that holds its files at its root. One that comes from a store is
+/// that image already.
+pub fn emit_wheel(plan: &Plan, wheel: StageId, surroundings: &Surroundings) -> Emitted {
+    let name = &plan.stage(wheel).name;
+    let mut emitter = Emitter::new(plan, name, surroundings);
+    let files = emitter.folder(wheel);
+    let image = if matches!(plan.stage(wheel).work, Work::Stored { .. }) {
+        files
+    } else {
+        let mut copy = whole(files);
+        copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
+        let metadata = Metadata::named(format!("[{name}] take files"));
+        emitter.graph.file(File::scratch().copy(copy), metadata)
+    };
+    let reports = emitter.reports(&[], &[]);
+    Emitted {
+        graph: emitter.graph,
+        image,
+        reports,
+    }
+}
+
+/// What is read of the build context, in one folder: each part in a folder `0`, `1` and so on of it.
+pub fn emit_reads(
+    plan: &Plan,
+    reads: &BTreeSet<ContextRead>,
+    surroundings: &Surroundings,
+) -> (Graph, Output) {
+    let mut emitter = Emitter::new(plan, "wheel store", surroundings);
+    let context = emitter.context();
+    let file = reads
+        .iter()
+        .enumerate()
+        .fold(File::scratch(), |file, (index, read)| {
+            let mut copy = Copy::new(context, source::in_context(&read.path), format!("/{index}/"));
+            copy.contents_only = true;
+            copy.create_dest_path = true;
+            copy.follow_symlinks = true;
+            if surroundings.patterns {
+                copy.include.clone_from(&read.include);
+                copy.exclude.clone_from(&read.exclude);
+            }
+            file.copy(copy)
+        });
+    let metadata = Metadata::named("[wheel store] take sources");
+    let folder = emitter.graph.file(file, metadata);
+    (emitter.graph, folder)
 }
 
 /// Layer numbers for progress lines: the base is 1.
@@ -165,6 +206,21 @@ struct Emitter<'a> {
     counts: BTreeMap<StageId, Output>,
     context: Option<Output>,
     position: BTreeMap<StageId, usize>,
+}
+
+impl<'a> Emitter<'a> {
+    fn new(plan: &'a Plan, image: &'a str, surroundings: &'a Surroundings) -> Self {
+        Self {
+            plan,
+            image,
+            surroundings,
+            graph: Graph::new(plan.platform.clone()),
+            made: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            context: None,
+            position: BTreeMap::new(),
+        }
+    }
 }
 
 impl Emitter<'_> {
@@ -221,6 +277,11 @@ impl Emitter<'_> {
                 Made::Folder(self.prepare(prepare, root, &stage.name, metadata))
             }
             Work::Ready(ready) => Made::Folder(self.ready(ready, metadata)),
+            Work::Stored { image } => {
+                let mut image = ImageSource::new(image);
+                image.resolve_mode = self.surroundings.resolve_mode;
+                Made::Folder(self.graph.image(image, metadata.ignore_cache(false)))
+            }
             Work::Compile(compile) => {
                 let root = self.lay(&compile.root);
                 let compiled = self.compile(compile, root, metadata);

@@ -19,7 +19,7 @@ impl Emitter<'_> {
                 exclude,
             } => {
                 let context = self.context();
-                let mut copy = Copy::new(context, format!("/{}", path.trim_start_matches('.')), "/");
+                let mut copy = Copy::new(context, in_context(path), "/");
                 copy.contents_only = true;
                 copy.create_dest_path = true;
                 if self.surroundings.patterns {
@@ -130,6 +130,14 @@ impl Emitter<'_> {
             ..Bind::default()
         };
         Mount::bind(dest, bind).selector(folder)
+    }
+}
+
+/// A path of the build context as BuildKit writes it.
+pub(super) fn in_context(path: &str) -> String {
+    match path {
+        "." => "/".to_owned(),
+        path => format!("/{path}"),
     }
 }
 

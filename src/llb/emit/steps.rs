@@ -56,6 +56,7 @@ pub(super) fn describe(stage: &Stage) -> String {
         Work::Prepare(prepare) => format!("apply {}", prepare.patches.join(", ")),
         Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),
         Work::Ready(ready) => format!("take {}", ready.filename()),
+        Work::Stored { .. } => "take from the wheel store".to_owned(),
         Work::Image(_) | Work::Compile(_) | Work::Project(_) => stage.name.clone(),
     }
 }

@@ -357,6 +357,27 @@ pub(super) const KEYS: &[Key] = &[
         "max-size = \"20G\"",
     ),
     key(
+        "wheel-store",
+        Kind::Table,
+        "",
+        "Where wheels are that were compiled before. One that is there is pulled, and neither compiled nor is anything made \
+         ready to compile it.",
+        "[wheel-store]\nrepo = \"registry.example/wheels\"",
+    ),
+    required(
+        "wheel-store.repo",
+        IMAGE,
+        "The repository, without a tag: each wheel is an image, and its key is the tag.",
+        "repo = \"registry.example/wheels\"",
+    ),
+    key(
+        "wheel-store.require",
+        Kind::Boolean,
+        "false",
+        "Ends the build before the first compile when the store cannot be asked; otherwise the build says so and compiles.",
+        "require = true",
+    ),
+    key(
         "layers",
         Kind::Table,
         "",

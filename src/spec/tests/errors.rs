@@ -74,7 +74,9 @@ cases! {
          [wheel.fast]\nsource = { lock = true }\n[images.a]\npackage = [\"a\"]\ngroups = [\"b\"]\nwheels = [\"fast\"]\n"
     );
     type_integer_for_table: errors(&format!("gpu = 1\n{}", SMALL.replace("[gpu]\ncuda = \"12.8.1\"\nos = \"ubuntu22.04\"\n", "")));
-    unknown_table: errors(&format!("{SMALL}[wheel-store]\nrepo = \"zot.example:5000/wheels\"\n"));
+    unknown_table: errors(&format!("{SMALL}[layer-cache]\nrepo = \"zot.example:5000/cache\"\n"));
+    wheel_store_with_a_tag: errors(&format!("{SMALL}[wheel-store]\nrepo = \"zot.example:5000/wheels:1\"\n"));
+    wheel_store_without_a_repository: errors(&format!("{SMALL}[wheel-store]\nrequire = true\n"));
 
     type_integer_for_strings: errors(&image("groups = 3"));
     type_string_for_strings: errors(&image("entrypoint = \"python -m serve\""));

@@ -4,5 +4,6 @@ use crate::Group;
 
 mod caches;
 mod store;
+mod stored;
 
-pub(crate) const CLAIMS: &[Group] = &[caches::claims, store::claims];
+pub(crate) const CLAIMS: &[Group] = &[caches::claims, store::claims, stored::claims];

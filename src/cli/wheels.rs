@@ -1,0 +1,284 @@
+//! `wheelbase wheels`: what the wheel store has, why a wheel is not in it, and filling it.
+//!
+//! The keys of wheels depend on what only the builder knows, so the frontend is asked through `docker buildx build --call
+//! wheelbase.wheels`, and wheels are pushed by builds of their own.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::build::context_of;
+
+/// Shows and fills the wheel store.
+///
+/// The store is the repository of `[wheel-store]`. A wheel's key, its tag there, is made of all that its files depend on:
+/// digests of tiers, the packages that it is compiled against, and the bytes of its source. These commands need Docker with
+/// buildx, as `build` does; what stands after `--` is handed to buildx.
+#[derive(Debug, Args)]
+pub(super) struct Wheels {
+    #[command(subcommand)]
+    command: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Lists the compiled wheels, and which of them the store has.
+    List {
+        #[command(flatten)]
+        build: Common,
+        /// How it is shown.
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Says what a wheel is made from, and what differs from the one that was pushed last.
+    Why {
+        /// The wheel.
+        wheel: String,
+        #[command(flatten)]
+        build: Common,
+    },
+    /// Compiles the wheels that the store lacks, and pushes them.
+    Push {
+        /// Wheels to push; all that are missing when none is named.
+        wheels: Vec<String>,
+        #[command(flatten)]
+        build: Common,
+    },
+}
+
+/// What every command hands to buildx.
+#[derive(Debug, Args)]
+struct Common {
+    /// The spec.
+    #[arg(short, long, default_value = "wheelbase.toml")]
+    file: PathBuf,
+    /// The build context; the spec's folder by default.
+    #[arg(long)]
+    context: Option<PathBuf>,
+    /// What is built for, as buildx takes it.
+    #[arg(long)]
+    platform: Option<String>,
+    /// Further arguments for `docker buildx build`.
+    #[arg(last = true)]
+    buildx: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs: references, digests, notes.
+    Json,
+}
+
+/// A wheel of the frontend's answer.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    wheel: String,
+    platform: String,
+    /// Its image by tag.
+    reference: String,
+    /// The tag of the one that was pushed last.
+    newest: String,
+    /// Its image by digest, when the store has it.
+    image: Option<String>,
+    notes: BTreeMap<String, String>,
+    /// For one that is missing: what differs from the one that was pushed last.
+    since: Option<Vec<String>>,
+}
+
+impl Wheels {
+    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
+        match &self.command {
+            Action::List { build, format } => {
+                let answer = build.ask()?;
+                let text = match format {
+                    Format::Json => answer,
+                    Format::Text => list(&read(&answer)?),
+                };
+                super::print(text.as_bytes())?;
+            }
+            Action::Why { wheel, build } => {
+                let answers = read(&build.ask()?)?;
+                let known = check(&answers, std::slice::from_ref(wheel))?;
+                super::print(known.into_iter().map(why).collect::<String>().as_bytes())?;
+            }
+            Action::Push { wheels, build } => {
+                let answers = read(&build.ask()?)?;
+                let known = check(&answers, wheels)?;
+                for answer in known {
+                    if let Some(image) = &answer.image {
+                        super::print(format!("{}: there already, {image}\n", answer.wheel).as_bytes())?;
+                    } else {
+                        build.push(answer)?;
+                        super::print(format!("{}: pushed {}\n", answer.wheel, answer.reference).as_bytes())?;
+                    }
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Common {
+    /// The frontend's answer, as JSON.
+    fn ask(&self) -> anyhow::Result<String> {
+        let output = self
+            .command(&["--call", "wheelbase.wheels,format=json"])
+            .stderr(std::process::Stdio::inherit())
+            .output()
+            .context("failed to run `docker`; `wheelbase wheels` needs Docker with buildx")?;
+        if !output.status.success() {
+            bail!(
+                "the frontend gave no answer: docker buildx ended with {}",
+                output.status
+            );
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Builds a wheel's image and pushes it under its key, and as the newest one.
+    fn push(&self, answer: &Answer) -> anyhow::Result<()> {
+        let folder = std::env::temp_dir();
+        let metadata = folder.join(format!("wheelbase-wheel-{}.json", std::process::id()));
+        let status = self
+            .command(&[
+                "--target",
+                &answer.wheel,
+                "--tag",
+                &answer.reference,
+                "--tag",
+                &answer.newest,
+                "--output",
+                "type=image,compression=zstd,compression-level=1,push=true",
+            ])
+            .arg("--metadata-file")
+            .arg(&metadata)
+            .status()
+            .context("failed to run `docker`")?;
+        let built = built(&metadata, &answer.wheel);
+        std::fs::remove_file(&metadata).ok();
+        if !status.success() {
+            bail!(
+                "`{}` was not pushed: docker buildx ended with {status}",
+                answer.wheel
+            );
+        }
+        match built {
+            Some(reference) if reference == answer.reference => Ok(()),
+            _ => bail!(
+                "the sources of `{}` changed while it was built: {} does not hold what its key says, and has to be removed \
+                 from the registry",
+                answer.wheel,
+                answer.reference
+            ),
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("docker");
+        command.args(["buildx", "build", "--file"]).arg(&self.file);
+        if let Some(platform) = &self.platform {
+            command.args(["--platform", platform]);
+        }
+        command
+            .args(arguments)
+            .args(&self.buildx)
+            .arg(context_of(self.context.as_deref(), &self.file));
+        command
+    }
+}
+
+/// The reference that a build says a wheel has.
+fn built(metadata: &Path, wheel: &str) -> Option<String> {
+    let metadata: Value = serde_json::from_str(&std::fs::read_to_string(metadata).ok()?).ok()?;
+    let (_, report) = metadata
+        .as_object()?
+        .iter()
+        .find(|(key, _)| key.starts_with("frontend.dev.wheelbase.wheel-store"))?;
+    let report: Value = match report.as_str() {
+        Some(text) => serde_json::from_str(text).ok()?,
+        None => report.clone(),
+    };
+    Some(report[wheel]["reference"].as_str()?.to_owned())
+}
+
+fn read(answer: &str) -> anyhow::Result<Vec<Answer>> {
+    serde_json::from_str(answer)
+        .context("the answer of the frontend cannot be read: is it the same release as this program?")
+}
+
+/// The wheels of these names, all when there are none.
+fn check<'a>(answers: &'a [Answer], names: &[String]) -> anyhow::Result<Vec<&'a Answer>> {
+    let known: Vec<&str> = answers.iter().map(|answer| answer.wheel.as_str()).collect();
+    for name in names {
+        if !known.contains(&name.as_str()) {
+            match crate::diagnostic::nearest(name, known.iter().copied()) {
+                Some(near) => bail!("no image has a compiled wheel `{name}`; did you mean `{near}`?"),
+                None => bail!(
+                    "no image has a compiled wheel `{name}`; there are: {}",
+                    known.join(", ")
+                ),
+            }
+        }
+    }
+    let chosen = |answer: &&Answer| names.is_empty() || names.contains(&answer.wheel);
+    Ok(answers.iter().filter(chosen).collect())
+}
+
+fn list(answers: &[Answer]) -> String {
+    if answers.is_empty() {
+        return "no wheel is compiled\n".to_owned();
+    }
+    let mut rows = vec![["wheel", "platform", "", "reference"].map(str::to_owned)];
+    rows.extend(answers.iter().map(|answer| {
+        let word = if answer.image.is_some() {
+            "stored"
+        } else {
+            "missing"
+        };
+        [
+            answer.wheel.clone(),
+            answer.platform.clone(),
+            word.to_owned(),
+            answer.reference.clone(),
+        ]
+    }));
+    super::tally::table(&rows)
+}
+
+fn why(answer: &Answer) -> String {
+    let mut text = format!("{} for {}\n", answer.wheel, answer.platform);
+    // Writing to a string cannot fail.
+    for (name, value) in &answer.notes {
+        let _ = writeln!(text, "  {name}: {value}");
+    }
+    match (&answer.image, &answer.since) {
+        (Some(image), _) => {
+            let _ = writeln!(text, "it is in the store: {image}");
+        }
+        (None, None) => {
+            let _ = writeln!(
+                text,
+                "it is not in the store, and none of this name was pushed before"
+            );
+        }
+        (None, Some(changed)) => {
+            let _ = writeln!(
+                text,
+                "it is not in the store; since the last one was pushed these changed:"
+            );
+            for name in changed {
+                let _ = writeln!(text, "  {name}");
+            }
+        }
+    }
+    text
+}
