@@ -93,11 +93,11 @@ impl Folder {
     /// The operations of an image.
     fn operations(&self, image: &str) -> Vec<pb::op::Op> {
         let bytes = self.succeed(&["plan", image, "--format", "llb"]);
-        let definition = pb::Definition::decode(bytes.as_ref()).unwrap();
+        let definition = pb::Definition::decode(bytes.as_slice()).unwrap();
         let decoded = definition
             .def
             .iter()
-            .map(|bytes| pb::Op::decode(bytes.as_ref()).unwrap());
+            .map(|bytes| pb::Op::decode(bytes.as_slice()).unwrap());
         decoded.filter_map(|op| op.op).collect()
     }
 
@@ -420,11 +420,11 @@ fn what_has_a_wheel_for_one_platform_is_built_from_source_for_the_other() {
     folder.project(".", "app");
     let fetched = |platform: &str| -> Vec<String> {
         let bytes = folder.succeed(&["plan", "app", "--platform", platform, "--format", "llb"]);
-        let definition = pb::Definition::decode(bytes.as_ref()).unwrap();
+        let definition = pb::Definition::decode(bytes.as_slice()).unwrap();
         let ops = definition
             .def
             .iter()
-            .map(|op| pb::Op::decode(op.as_ref()).unwrap().op);
+            .map(|op| pb::Op::decode(op.as_slice()).unwrap().op);
         ops.filter_map(|op| match op {
             Some(pb::op::Op::Source(source)) if source.identifier.contains("fast-1.0") => {
                 Some(source.identifier)

@@ -232,7 +232,7 @@ async fn what_the_daemon_lacks_is_not_asked() {
 async fn messages_may_be_big_both_ways() {
     let mut daemon = Daemon::modern();
     let big = pb::Definition {
-        def: vec![vec![7; 9 << 20].into()],
+        def: vec![vec![7; 9 << 20]],
         ..pb::Definition::default()
     };
     daemon.inputs.definitions.insert("context".into(), convert(&big));

@@ -403,7 +403,7 @@ fn index_step(output: &Output) -> pb::ExecOp {
     let steps = definition
         .def
         .iter()
-        .filter_map(|op| match pb::Op::decode(op.as_ref()).unwrap().op? {
+        .filter_map(|op| match pb::Op::decode(op.as_slice()).unwrap().op? {
             pb::op::Op::Exec(exec) => Some(exec),
             _ => None,
         });

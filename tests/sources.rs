@@ -75,7 +75,7 @@ fn operations(spec: &str) -> Vec<pb::op::Op> {
     let decoded = definition
         .def
         .iter()
-        .map(|op| pb::Op::decode(op.as_ref()).unwrap());
+        .map(|op| pb::Op::decode(op.as_slice()).unwrap());
     decoded.filter_map(|op| op.op).collect()
 }
 

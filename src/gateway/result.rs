@@ -357,7 +357,7 @@ mod tests {
         let result = read(Some(Wire::RefsDeprecated(frontend::RefMapDeprecated { refs })));
         assert_eq!(result.single().unwrap().map(Reference::id), Some("b"));
         let def = Some(pb::Definition {
-            def: vec![vec![1].into()],
+            def: vec![vec![1]],
             ..pb::Definition::default()
         });
         let reference = frontend::Ref {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use prost::Message as _;
-use prost::bytes::Bytes;
 
 use super::caps::Cap;
 use super::graph::{Graph, Output, Vertex, digest_of};
@@ -43,8 +42,8 @@ impl Graph {
         );
 
         let source = Some(SourceMap::of(&vertices, &self.origins));
-        let mut def: Vec<Bytes> = vertices.iter().map(|vertex| vertex.bytes.clone()).collect();
-        def.push(terminal.into());
+        let mut def: Vec<Vec<u8>> = vertices.iter().map(|vertex| vertex.bytes().to_vec()).collect();
+        def.push(terminal);
         pb::Definition {
             def,
             metadata,

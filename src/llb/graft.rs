@@ -123,8 +123,6 @@ impl std::error::Error for GraftError {}
 
 #[cfg(test)]
 mod tests {
-    use prost::bytes::Bytes;
-
     use super::super::{File, ImageSource, Mkfile};
     use super::*;
     use crate::diagnostic::{Location, SourceFile};
@@ -164,7 +162,7 @@ mod tests {
             Metadata::default(),
         );
         let definition = theirs.definition(made);
-        let with = |def: Vec<Bytes>| {
+        let with = |def: Vec<Vec<u8>>| {
             graph().graft(&pb::Definition {
                 def,
                 ..pb::Definition::default()
@@ -176,10 +174,7 @@ mod tests {
             Err(GraftError::MissingInput(_))
         ));
         assert_eq!(with(definition.def[..2].to_vec()), Err(GraftError::Terminal));
-        assert!(matches!(
-            with(vec![vec![0xff].into()]),
-            Err(GraftError::Decode(_))
-        ));
+        assert!(matches!(with(vec![vec![0xff]]), Err(GraftError::Decode(_))));
         let mut edge = theirs.input(image);
         edge.index = -1;
         let end = pb::Op {
@@ -188,7 +183,7 @@ mod tests {
         }
         .encode_to_vec();
         assert_eq!(
-            with(vec![definition.def[0].clone(), end.into()]),
+            with(vec![definition.def[0].clone(), end]),
             Err(GraftError::OutputIndex(-1))
         );
     }

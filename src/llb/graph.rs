@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use prost::Message as _;
-use prost::bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use super::caps::Cap;
@@ -37,7 +36,7 @@ impl Output {
 /// The operation is kept as the bytes that are digested and sent, and in no other form: a lock makes thousands.
 #[derive(Debug, Clone)]
 pub struct Vertex {
-    pub(crate) bytes: Bytes,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) digest: Arc<str>,
     pub(crate) inputs: Vec<Output>,
     pub(crate) caps: BTreeSet<Cow<'static, str>>,
@@ -51,7 +50,7 @@ impl Vertex {
     /// vertex was grafted.
     pub fn op(&self) -> pb::Op {
         // Bytes that are no operation are refused by `Graph::graft`.
-        pb::Op::decode(self.bytes.as_ref()).unwrap_or_default()
+        pb::Op::decode(self.bytes.as_slice()).unwrap_or_default()
     }
 
     /// The encoded operation.
@@ -221,7 +220,7 @@ impl Graph {
             constraints: Some(pb::WorkerConstraints::default()),
             op: Some(op),
         };
-        let bytes = Bytes::from(encode(op));
+        let bytes = encode(op);
         let digest = digest_of(&bytes).into();
         let caps = caps.into_iter().map(|cap| cap.id().into()).collect();
         let foreign_places = Vec::new();

@@ -153,7 +153,7 @@ mod tests {
         let lock = SourceFile::new("uv.lock", "version = 1\n");
         let mut graph = Graph::new(Platform::linux_amd64());
         let origin = pb::Definition {
-            def: vec![vec![1].into()],
+            def: vec![vec![1]],
             ..pb::Definition::default()
         };
         graph.set_origin(&file, pb::Definition::default());

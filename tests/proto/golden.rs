@@ -269,7 +269,7 @@ fn graph_of(name: &str, graph: &mut Graph) -> Output {
 fn digests_by_field_number(definition: &pb::Definition) -> Vec<String> {
     let mut renamed: BTreeMap<String, String> = BTreeMap::new();
     let operations = definition.def.iter().map(|bytes| {
-        let mut op = pb::Op::decode(bytes.as_ref()).expect("an operation");
+        let mut op = pb::Op::decode(bytes.as_slice()).expect("an operation");
         for input in &mut op.inputs {
             input.digest.clone_from(&renamed[&input.digest]);
         }
@@ -291,7 +291,10 @@ fn digests_are_those_of_buildkits_own_client() {
             .iter()
             .map(|digest| &digest["sha256:".len()..][..16])
             .collect();
-        let operations = definition.def.iter().map(|bytes| pb::Op::decode(bytes.as_ref()));
+        let operations = definition
+            .def
+            .iter()
+            .map(|bytes| pb::Op::decode(bytes.as_slice()));
         assert_eq!(starts, *expected, "{name}: {:#?}", operations.collect::<Vec<_>>());
     }
 }

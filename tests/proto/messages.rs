@@ -42,7 +42,7 @@ fn what_the_builder_leaves_out_is_the_same_too() {
         filename: text("f"),
         data: vec![1],
         definition: Some(pb::Definition {
-            def: vec![vec![2].into()],
+            def: vec![vec![2]],
             ..pb::Definition::default()
         }),
         language: text("TOML"),
@@ -61,7 +61,7 @@ fn what_the_builder_leaves_out_is_the_same_too() {
 #[test]
 fn requests_are_the_same() {
     let definition = pb::Definition {
-        def: vec![vec![1].into(), vec![2].into()],
+        def: vec![vec![1], vec![2]],
         ..pb::Definition::default()
     };
     let platform = || {
@@ -169,7 +169,7 @@ fn responses_are_the_same() {
     let reference = |id: &str| frontend::Ref {
         id: text(id),
         def: Some(pb::Definition {
-            def: vec![vec![1].into()],
+            def: vec![vec![1]],
             ..pb::Definition::default()
         }),
     };
@@ -266,7 +266,7 @@ fn what_is_found_is_the_same() {
     });
     same::<_, theirs_v1::frontend::ReadDirResponse>(&frontend::ReadDirResponse { entries: vec![stat] });
     let definition = pb::Definition {
-        def: vec![vec![1].into()],
+        def: vec![vec![1]],
         ..pb::Definition::default()
     };
     let definitions = BTreeMap::from([(text("k"), definition)]);

@@ -62,8 +62,8 @@ pub struct WorkerConstraints {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Definition {
     /// Encoded `Op`s, dependencies first.
-    #[prost(bytes = "bytes", repeated, tag = "1")]
-    pub def: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    pub def: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
     /// By digest of the op.
     #[prost(btree_map = "string, message", tag = "2")]
     pub metadata: ::prost::alloc::collections::BTreeMap<
