@@ -157,7 +157,8 @@ impl Common {
                 "--tag",
                 &answer.newest,
                 "--output",
-                "type=image,compression=zstd,compression-level=1,push=true",
+                // A wheel is compressed already, and old engines know neither zstd nor what to make of it.
+                "type=image,compression=uncompressed,force-compression=true,push=true",
             ])
             .arg("--metadata-file")
             .arg(&metadata)
