@@ -72,6 +72,18 @@ impl Version {
     }
 }
 
+/// The oldest Linux driver that runs what a toolkit of this major version has compiled, when it has compiled for the GPU
+/// itself (PTX needs the driver that the toolkit came with): "CUDA Toolkit and Minimum Required Driver Version for CUDA Minor
+/// Version Compatibility" in the release notes of CUDA 13.1, December 2025.
+pub(super) fn oldest_driver(major: u32) -> Option<&'static str> {
+    match major {
+        11 => Some("450.80.02"),
+        12 => Some("525.60.13"),
+        13 => Some("580.65.06"),
+        _ => None,
+    }
+}
+
 /// The newest toolkit of the table.
 pub(super) fn newest() -> Version {
     RELEASES.last().map_or(Version(0, 0, 0), Release::version)
@@ -228,6 +240,16 @@ mod tests {
                 release.version
             );
         }
+    }
+
+    #[test]
+    fn every_toolkit_of_the_table_has_an_oldest_driver() {
+        assert!(
+            RELEASES
+                .iter()
+                .all(|release| oldest_driver(release.version.0).is_some())
+        );
+        assert_eq!(oldest_driver(12), Some("525.60.13"));
     }
 
     #[test]
