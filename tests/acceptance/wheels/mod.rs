@@ -3,6 +3,7 @@
 use crate::Group;
 
 mod caches;
+mod rocm;
 mod store;
 
-pub(crate) const CLAIMS: &[Group] = &[caches::claims, store::claims];
+pub(crate) const CLAIMS: &[Group] = &[caches::claims, rocm::claims, store::claims];
