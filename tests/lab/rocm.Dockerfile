@@ -29,3 +29,5 @@ RUN home=/opt/rocm-6.4.0 && libraries=/usr/lib/x86_64-linux-gnu \
  && /opt/rocm/bin/hipcc --offload-arch=gfx90a -c /tmp/f.hip -o /tmp/f.o \
  && grep -q amdgcn-amd-amdhsa--gfx90a /tmp/f.o \
  && rm /tmp/f.hip /tmp/f.o
+# CMake looks into the folder of the machine's architecture only when it knows a language, and HIP is to be the first.
+ENV CMAKE_PREFIX_PATH=/usr/lib/x86_64-linux-gnu/cmake
