@@ -123,9 +123,9 @@ fn facts(page: &mut String) {
     page.push_str(
         "\n## Toolkits\n\n\
          Images of `nvidia/cuda` that are known; each has tiers base, runtime and devel. cuDNN comes with runtime and devel. \
-         Newer versions are tried, with a warning. The driver is the oldest that runs code which was compiled for its GPU; \
-         what `+PTX` adds needs the driver that the toolkit came with.\n\n\
-         | CUDA | cuDNN in tags | systems with cuDNN | without | driver from |\n| --- | --- | --- | --- | --- |\n",
+         Newer versions are tried, with a warning. Code that was compiled for a GPU runs from the first driver on, and what \
+         `+PTX` adds from the second, which the toolkit came with.\n\n\
+         | CUDA | cuDNN in tags | systems with cuDNN | without | driver | for PTX |\n| --- | --- | --- | --- | --- | --- |\n",
     );
     for release in RELEASES {
         let state = if release.end_of_life { " (end of life)" } else { "" };
@@ -137,11 +137,12 @@ fn facts(page: &mut String) {
         let (with, without) = (release.with_cudnn.join(", "), release.without_cudnn.join(", "));
         let _ = writeln!(
             page,
-            "| {}{state} | {word} | {} | {} | {} |",
+            "| {}{state} | {word} | {} | {} | {} | {} |",
             release.version(),
             dash(&with),
             dash(&without),
-            dash(cuda::oldest_driver(release.version().0).unwrap_or_default())
+            dash(cuda::oldest_driver(release.version().0).unwrap_or_default()),
+            dash(cuda::own_driver(release.version()).unwrap_or_default())
         );
     }
     page.push_str(
@@ -149,9 +150,11 @@ fn facts(page: &mut String) {
          image without the compiler.\n\n\
          | system | ROCm from | before |\n| --- | --- | --- |\n",
     );
-    for (system, (major, minor), before) in rocm::SYSTEMS {
-        let before = before.map_or(String::new(), |(major, minor)| format!("{major}.{minor}"));
-        let _ = writeln!(page, "| {system} | {major}.{minor} | {} |", dash(&before));
+    for (system, from, before) in rocm::SYSTEMS {
+        let show = |version: &Option<(u32, u32)>| {
+            version.map_or("-".to_owned(), |(major, minor)| format!("{major}.{minor}"))
+        };
+        let _ = writeln!(page, "| {system} | {} | {} |", show(from), show(before));
     }
     page.push_str(
         "\n## Compute capabilities\n\n\

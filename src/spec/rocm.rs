@@ -27,12 +27,12 @@ impl fmt::Display for Version {
     }
 }
 
-/// Systems with images, and from which version to before which one: "Operating systems" of ROCm's compatibility matrix
-/// (ROCm/ROCm, `docs/compatibility/compatibility-matrix-historical-6.0.csv`).
-pub(super) const SYSTEMS: &[(&str, Toolkit, Option<Toolkit>)] = &[
-    ("ubuntu20.04", (5, 0), Some((6, 2))),
-    ("ubuntu22.04", (5, 2), None),
-    ("ubuntu24.04", (6, 2), None),
+/// Systems with images, and from which version to before which one, where the versions since 6.0 differ: "Operating systems" of
+/// ROCm's compatibility matrix (ROCm/ROCm, `docs/compatibility/compatibility-matrix-historical-6.0.csv`, January 2025).
+pub(super) const SYSTEMS: &[(&str, Option<Toolkit>, Option<Toolkit>)] = &[
+    ("ubuntu20.04", None, Some((6, 2))),
+    ("ubuntu22.04", None, None),
+    ("ubuntu24.04", Some((6, 2)), None),
 ];
 
 impl Version {
@@ -66,7 +66,7 @@ pub(super) fn systems() -> impl Iterator<Item = &'static str> {
 pub(super) fn supports(version: Version, os: &str) -> Option<bool> {
     let (_, from, before) = SYSTEMS.iter().find(|(name, ..)| *name == os)?;
     let version = (version.0, version.1);
-    Some(*from <= version && before.is_none_or(|before| version < before))
+    Some(from.is_none_or(|from| from <= version) && before.is_none_or(|before| version < before))
 }
 
 /// The reference of a tier. `os` is one of [`systems`].

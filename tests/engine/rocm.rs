@@ -7,6 +7,7 @@ use crate::support::engine::lab;
 use crate::support::project::Project;
 use crate::support::rocm::{STEP, TARGETS, project, targets};
 use crate::support::sccache::{again, counts, hits};
+use crate::support::unique;
 use crate::{Tag, image};
 
 #[test]
@@ -121,6 +122,54 @@ fn ccache_answers_clang_and_hipcc_for_other_files() -> Result<()> {
 #[test]
 fn sccache_answers_clang_and_hipcc_for_other_files() -> Result<()> {
     answers_others("sccache")
+}
+
+/// Another release of ROCm may have the same hipcc over another clang, or another library of the GPU.
+fn forgets(tool: &str) -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let devel = format!("{}/rocm/dev-ubuntu-22.04:6.4-complete", lab.registry);
+    let other = format!("{}/wheelbase-lab/{}:1", lab.registry, unique());
+    let tier = Project::empty()?;
+    tier.write(
+        "Dockerfile",
+        &format!("FROM {devel}\nRUN echo >/opt/rocm/amdgcn/bitcode/more.bc\n"),
+    )?;
+    let folder = tier.path().to_string_lossy().into_owned();
+    let push = [
+        "buildx",
+        "build",
+        "--quiet",
+        "--push",
+        "--provenance=false",
+        "--tag",
+    ];
+    lab.engine().output(&[&push[..], &[&other, &folder]].concat())?;
+
+    let project = project(&lab, tool)?;
+    let serve = || Build::of(&lab, &project).target("serve");
+    let (early, calls) = hits(&serve().succeed()?, "scale")?;
+    project.spec(
+        "tiers.runtime",
+        &format!("tiers.devel = \"{other}\"\ntiers.runtime"),
+    )?;
+    let (hits, calls_again) = hits(&serve().succeed()?, "scale")?;
+    lab.engine().remove_image(&other);
+    ensure!(
+        early == 0 && calls == calls_again,
+        "{calls} and {calls_again} calls"
+    );
+    ensure!(hits == 0, "{hits} of {calls} are hits with another library");
+    Ok(())
+}
+
+#[test]
+fn ccache_forgets_what_another_library_of_the_gpu_is_in() -> Result<()> {
+    forgets("ccache")
+}
+
+#[test]
+fn sccache_forgets_what_another_library_of_the_gpu_is_in() -> Result<()> {
+    forgets("sccache")
 }
 
 #[test]

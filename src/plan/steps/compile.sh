@@ -53,11 +53,19 @@ hipccs() {
     done | sort -u
 }
 
+# hipcc calls clang, and clang takes in the GPU's library as bitcode: neither is seen by a cache that looks at hipcc and at
+# the source.
+for hipcc in $(hipccs); do
+    "$hipcc" --version
+    cat "${ROCM_PATH:-/opt/rocm}"/amdgcn/bitcode/*.bc /usr/lib/*/amdgcn/bitcode/*.bc
+done >/tmp/hip 2>/dev/null || :
+
 # Terms on which a compile should find its objects in the cache: those of the last compile of this wheel, as long as
 # compilers, packages, environment and command are the same. A compile on new terms may well find none.
 known=
 terms=$({
-    for compiler in cc c++ "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" $(hipccs); do "$compiler" --version 2>/dev/null || :; done
+    for compiler in cc c++ "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do "$compiler" --version 2>/dev/null || :; done
+    cat /tmp/hip
     ls /opt/venv/lib/python*/site-packages
     env | grep -vi _proxy= | sort
     echo "$command $store"
@@ -100,17 +108,13 @@ if [ "$cache" = ccache ]; then
         fi
     done
     for hipcc in $(hipccs); do
-        # It calls clang, which takes the GPU's library as bitcode: what it is itself does not say what is compiled with. Inside of
-        # it nothing is cached a second time.
-        version=$({ "$hipcc" --version; cat "${ROCM_PATH:-/opt/rocm}"/amdgcn/bitcode/*.bc /usr/lib/*/amdgcn/bitcode/*.bc; } 2>/dev/null |
-            sha256sum | cut -c 1-64)
         mv "$hipcc" "$hipcc-uncached"
-        printf '#!/bin/sh\nunset HIP_CLANG_LAUNCHER\nPATH=%s CCACHE_COMPILERTYPE=clang CCACHE_COMPILERCHECK=string:%s exec ccache %s-uncached "$@"\n' \
-            "$plain" "$version" "$hipcc" >"$hipcc"
+        # Inside of it nothing is cached a second time.
+        printf '#!/bin/sh\nunset HIP_CLANG_LAUNCHER\nPATH=%s CCACHE_COMPILERTYPE=clang exec ccache %s-uncached "$@"\n' "$plain" "$hipcc" >"$hipcc"
         chmod 755 "$hipcc"
         # For the clang that CMake calls, and for a hipcc that stands elsewhere.
         HIP_CLANG_LAUNCHER=$(command -v ccache)
-        export HIP_CLANG_LAUNCHER CMAKE_HIP_COMPILER_LAUNCHER=ccache
+        export HIP_CLANG_LAUNCHER CMAKE_HIP_COMPILER_LAUNCHER=ccache CCACHE_EXTRAFILES=/tmp/hip
     done
     # The size is no setting of the cache's own file: stages that start at once would write it at once.
     CCACHE_MAXSIZE=$(number cache.wheelbase.internal)M
@@ -220,7 +224,9 @@ if [ "$cache" = sccache ]; then
         printf 'if [ "$c$x" = c ]; then set -- -x hip "$@"; fi\nWHEELBASE_LAUNCHED=1 PATH=%s exec /wheelbase/sccache/sccache %s-uncached "$@"\n' \
             "$PATH" "$hipcc" >>"$hipcc"
         chmod 755 "$hipcc"
-        export HIP_CLANG_LAUNCHER=/wheelbase/bin/wheelbase-launch CMAKE_HIP_COMPILER_LAUNCHER=/wheelbase/bin/wheelbase-launch
+        SCCACHE_C_CUSTOM_CACHE_BUSTER=$(sha256sum </tmp/hip)
+        export SCCACHE_C_CUSTOM_CACHE_BUSTER HIP_CLANG_LAUNCHER=/wheelbase/bin/wheelbase-launch \
+            CMAKE_HIP_COMPILER_LAUNCHER=/wheelbase/bin/wheelbase-launch
     done
     # For compilers that CMake finds elsewhere. A launcher of a launcher would hash the script and not the compiler.
     printf '#!/bin/sh\ncase $1 in /wheelbase/bin/* | */hipcc | %s) exec "$@" ;; esac\nWHEELBASE_LAUNCHED=1 exec /wheelbase/sccache/sccache "$@"\n' \
