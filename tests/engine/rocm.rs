@@ -132,8 +132,9 @@ fn forgets(tool: &str) -> Result<()> {
     let tier = Project::empty()?;
     tier.write(
         "Dockerfile",
-        &format!("FROM {devel}\nRUN echo >/opt/rocm/amdgcn/bitcode/more.bc\n"),
+        &format!("FROM {devel}\nCOPY more.bc /usr/lib/x86_64-linux-gnu/amdgcn/bitcode/\n"),
     )?;
+    tier.write("more.bc", "more")?;
     let folder = tier.path().to_string_lossy().into_owned();
     let push = [
         "buildx",
