@@ -3,7 +3,7 @@
 //! A target is a processor with, where it has them, settings of two features (clang's "target ID", LLVM's *User Guide for
 //! AMDGPU Backend*): `gfx90a`, `gfx90a:xnack+`, `gfx942:sramecc+:xnack-`. Which processors a version compiles for is that
 //! of its LLVM: ROCm 6.0 and 6.1 are LLVM 17, 6.2 and 6.3 LLVM 18 (ROCm's compatibility matrix), 6.4 LLVM 19, 7.0 and 7.1
-//! LLVM 20 (packages of EasyBuild and Gentoo), and 7.2 is taken to be LLVM 22. AMD's branches are ahead of a release of
+//! LLVM 20 (packages of `EasyBuild` and Gentoo), and 7.2 is taken to be LLVM 22. AMD's branches are ahead of a release of
 //! LLVM: gfx950 came with 7.0. As of July 2026; ROCm 7.14 and 10.0, whose numbers follow on 7.2, are not in the table.
 
 use std::collections::BTreeSet;
