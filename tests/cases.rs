@@ -216,6 +216,75 @@ fn a_kernel_is_not_compiled_for_another_cuda_than_its_torch() {
 
 /// Images got git, ssh and known hosts because of one package that another member needs.
 #[test]
+fn a_torch_for_cuda_is_not_taken_for_amds_gpus() {
+    let torch = package("torch", "2.8.0+cu128", "cp310-cp310-manylinux_2_28_x86_64", "");
+    let text = spec(
+        "[wheels.fast]\nsource = { path = \"fast\" }\nneeds = [\"torch\"]\n[images.x]\nwheels = [\"fast\"]\n",
+    )
+    .replace("cuda = \"12.8.1\"", "rocm = \"6.4\"")
+    .replace("\"9.0\"", "\"gfx942\"");
+    let said = Folder::new(&text, &lock(&torch)).refused(&["check"]);
+    assert!(
+        said.contains("`torch` 2.8.0+cu128 is built for CUDA 12, and the devel tier compiles for ROCm 6"),
+        "{said}"
+    );
+    let torch = torch.replace("+cu128", "+rocm6.4");
+    Folder::new(&text, &lock(&torch)).succeed(&["check"]);
+}
+
+/// The environment of the step that compiles a wheel.
+fn compile_environment(folder: &Folder, image: &str) -> BTreeMap<String, String> {
+    let operations = folder.operations(image).into_iter();
+    let mut environments = operations.filter_map(|op| match op {
+        pb::op::Op::Exec(exec) => exec.meta.map(|meta| meta.env),
+        _ => None,
+    });
+    let environment = environments
+        .find(|env| {
+            env.iter()
+                .any(|line| line.starts_with("ROCM_PATH=") || line.starts_with("CUDA_HOME="))
+        })
+        .unwrap();
+    environment
+        .iter()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+#[test]
+fn a_wheel_for_amds_gpus_is_told_of_nothing_of_cuda() {
+    let text = spec("[wheels.fast]\nsource = { path = \"fast\" }\n[images.x]\nwheels = [\"fast\"]\n")
+        .replace("cuda = \"12.8.1\"", "rocm = \"6.4.1\"")
+        .replace("[\"9.0\"]", "[\"gfx90a\", \"gfx942\"]");
+    let folder = Folder::new(&text, &lock(""));
+    let env = compile_environment(&folder, "x");
+    assert_eq!(env["PYTORCH_ROCM_ARCH"], "gfx90a;gfx942");
+    assert_eq!(
+        (env["ROCM_PATH"].as_str(), env["HIP_PATH"].as_str()),
+        ("/opt/rocm", "/opt/rocm")
+    );
+    assert!(env["PATH"].ends_with(":/opt/rocm/bin"));
+    let cuda: Vec<&String> = env
+        .keys()
+        .filter(|name| name.contains("CUDA") || *name == "LIBRARY_PATH")
+        .collect();
+    assert!(cuda.is_empty(), "{cuda:?}");
+    let tiers: BTreeSet<String> = folder
+        .sources("x")
+        .into_iter()
+        .map(|source| source.identifier)
+        .collect();
+    let has = |image: &str| tiers.iter().any(|tier| tier.ends_with(image));
+    assert!(has("docker.io/rocm/dev-ubuntu-22.04:6.4.1-complete"), "{tiers:?}");
+    assert!(has("docker.io/library/ubuntu:22.04"), "{tiers:?}");
+    // A wheel that is the same for all GPUs is told of no target.
+    let any = text.replace("\"fast\" }\n", "\"fast\" }\narch = \"any\"\n");
+    let env = compile_environment(&Folder::new(&any, &lock("")), "x");
+    assert!(env.contains_key("ROCM_PATH") && !env.contains_key("PYTORCH_ROCM_ARCH"));
+}
+
+#[test]
 fn a_commit_over_ssh_is_fetched_for_the_image_that_needs_it_alone() {
     let packages = member("serve", "serve", &["idna"])
         + &member("train", "train", &["private"])

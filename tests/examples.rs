@@ -18,10 +18,11 @@ use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 use wheelbase::proto::pb;
 
-const EXAMPLES: [(&str, &[&str]); 3] = [
+const EXAMPLES: [(&str, &[&str]); 4] = [
     ("quickstart", &["serve", "train"]),
     ("torch-flash-attn", &["serve", "train"]),
     ("explicit-tiers", &["tally"]),
+    ("rocm", &["serve"]),
 ];
 
 fn example(name: &str) -> PathBuf {

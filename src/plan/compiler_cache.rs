@@ -1,14 +1,16 @@
 //! The compiler cache of wheel stages: what runs it, and what it is told outside of every key.
 
+use std::collections::BTreeSet;
+
 use super::key::Input;
 use super::model::{CacheTool, CompilerCache, Root, StageId};
 use super::planner::{Planner, download};
 use crate::diagnostic::Diagnostic;
-use crate::spec::{CompilerCacheTool, Sccache};
+use crate::spec::{CompilerCacheTool, Sccache, Spec, Vendor, Wheel};
 
 impl Planner<'_> {
-    /// The compiler cache of the spec, if it has one; an error is noted where its tool does not run on the platform.
-    pub(super) fn compiler_cache(&mut self) -> Option<CompilerCache> {
+    /// The compiler cache of a wheel, if the spec has one; an error is noted where its tool does not run on the platform.
+    pub(super) fn compiler_cache(&mut self, wheel: &Wheel) -> Option<CompilerCache> {
         let cache = &self.spec.compiler_cache;
         let platform = self.request.platform.to_string().replace('/', "-");
         // Another version may write another store, so the id carries which one it is; of ccache the tier decides.
@@ -28,10 +30,11 @@ impl Planner<'_> {
                 )
             }
         };
+        let scope = scope(self.spec, wheel);
         Some(CompilerCache {
             tool,
-            id: format!("wheelbase-{words}-{platform}-{}", cache.scope),
-            scope: cache.scope.clone(),
+            id: format!("wheelbase-{words}-{platform}-{scope}"),
+            scope,
             max_megabytes: megabytes(&cache.max_size),
         })
     }
@@ -78,6 +81,28 @@ impl Planner<'_> {
     }
 }
 
+/// What a wheel shares its compiled objects with: the spec's scope, and of AMD's GPUs the same targets. A HIP object holds the
+/// code of all its targets, so one of other targets never answers; in one store, builds for one card would push out what
+/// those for another have put there. A wheel that is the same for every architecture shares with all.
+fn scope(spec: &Spec, wheel: &Wheel) -> String {
+    let scope = &spec.compiler_cache.scope;
+    if wheel.any_arch || spec.gpu.vendor != Some(Vendor::Amd) {
+        return scope.clone();
+    }
+    let archs = spec.gpu.archs.iter();
+    let archs: BTreeSet<&str> = archs.map(|arch| arch.get_ref().as_str()).collect();
+    // A part of a URL and of a file's name: no colon, no plus.
+    let word = |part: &str| match (part.strip_suffix('+'), part.strip_suffix('-')) {
+        (Some(feature), _) => format!("{feature}.on"),
+        (_, Some(feature)) => format!("{feature}.off"),
+        _ => part.to_owned(),
+    };
+    archs.into_iter().fold(scope.clone(), |scope, arch| {
+        let parts: Vec<String> = arch.split(':').map(word).collect();
+        format!("{scope}-{}", parts.join("_"))
+    })
+}
+
 /// A size as ccache writes it, in megabytes: a number with `k`, `M`, `G` (the default) or `T`, or with `Ki` to `Ti`.
 /// 0, which ccache takes as no limit, for what is none.
 fn megabytes(size: &str) -> u32 {
@@ -99,6 +124,34 @@ fn megabytes(size: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::SourceFile;
+
+    #[test]
+    fn targets_of_amd_have_a_scope_of_their_own() {
+        let of = |archs: &str, wheel: &str| {
+            let text = format!(
+                "name = \"app\"\n[gpu]\narchs = {archs}\ntiers.runtime = \"a\"\ntiers.devel = \"b\"\n[python]\n\
+                 version = \"3.12\"\n[wheels.fast]\nsource = {{ path = \"fast\" }}\n{wheel}\n[images.app]\n\
+                 wheels = [\"fast\"]\n"
+            );
+            let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", text)).unwrap();
+            scope(&spec, &spec.wheels["fast"])
+        };
+        assert_eq!(
+            of("[\"gfx942\", \"gfx90a:xnack+\"]", ""),
+            "app-gfx90a_xnack.on-gfx942"
+        );
+        assert_eq!(
+            of("[\"gfx90a:xnack+\", \"gfx942\"]", ""),
+            "app-gfx90a_xnack.on-gfx942"
+        );
+        assert_eq!(
+            of("[\"gfx90a:sramecc-:xnack-\"]", ""),
+            "app-gfx90a_sramecc.off_xnack.off"
+        );
+        assert_eq!(of("[\"gfx942\"]", "arch = \"any\""), "app");
+        assert_eq!(of("[\"9.0\"]", ""), "app", "CUDA has one scope");
+    }
 
     #[test]
     fn sizes_in_megabytes() {

@@ -21,6 +21,7 @@ use crate::lock::{Lock, Project as PyProject};
 use crate::platform::Platform;
 use crate::spec::Spec;
 
+mod architectures;
 mod compact;
 mod compiler_cache;
 mod counts;
@@ -52,8 +53,8 @@ pub use model::{
     Needed, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId, Supply,
     System, Work,
 };
-// What keeps objects outside the builder is said alike in a spec and in a plan.
-pub use crate::spec::{Store, StoreKind};
+// What keeps objects outside the builder, and whose GPUs are compiled for, is said alike in a spec and in a plan.
+pub use crate::spec::{Store, StoreKind, Vendor};
 pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 pub use source::own_patterns;

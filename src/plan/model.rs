@@ -13,7 +13,7 @@ use super::key::{Input, Key};
 use crate::diagnostic::Location;
 use crate::lock::Indexes;
 use crate::platform::Platform;
-use crate::spec::Store;
+use crate::spec::{Store, Vendor};
 
 /// Index of a stage in [`Plan::stages`]; a stage only refers to stages before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -242,6 +242,8 @@ pub struct Compile {
     pub source: Source,
     /// Command of the spec; `None` for the default one.
     pub command: Option<String>,
+    /// Whose GPUs the devel tier compiles for, where it is known; it decides which toolkit's folders the environment names.
+    pub vendor: Option<Vendor>,
     /// The spec's and the architectures', sorted.
     pub env: BTreeMap<String, String>,
     /// `None` when nothing is cached.
@@ -327,9 +329,9 @@ pub enum Source {
 pub struct CompilerCache {
     /// What runs it.
     pub tool: CacheTool,
-    /// Prefix of objects in a store. Not part of the key.
+    /// Prefix of objects in a store: the spec's scope, with the targets of AMD's GPUs. Not part of the key.
     pub scope: String,
-    /// Id of the cache mount: scope, tool and platform. Not part of the key.
+    /// Id of the cache mount: tool, platform and scope. Not part of the key.
     pub id: String,
     /// Largest size in megabytes. Not part of the key.
     pub max_megabytes: u32,

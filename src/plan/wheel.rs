@@ -10,7 +10,7 @@ use super::source::{display, exclude_inputs, junk, source_inputs};
 use super::{steps, toolkit};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Lock, Roots};
-use crate::spec::{Requirement, Spanned, Tier, Wheel, WheelSource};
+use crate::spec::{Requirement, Spanned, Tier, Vendor, Wheel, WheelSource};
 
 impl Planner<'_> {
     /// The stage that compiles `[wheels.NAME]` in the resolution of `context`; `None` when errors were found.
@@ -23,7 +23,7 @@ impl Planner<'_> {
         let mut root = self.venv_root(uv);
         let needs = self.needs(wheel, uv, context)?;
 
-        let cache = self.compiler_cache();
+        let cache = self.compiler_cache(wheel);
         let mut packages = self.spec.system.devel.clone();
         if cache
             .as_ref()
@@ -41,7 +41,7 @@ impl Planner<'_> {
         );
         root.trees.extend(needs);
 
-        let mut env = self.architectures(wheel);
+        let mut env = super::architectures::environment(self.spec, wheel);
         env.extend(wheel.env.clone());
         let mut inputs = self.root_inputs(&root);
         inputs.push(self.parent(uv));
@@ -54,6 +54,11 @@ impl Planner<'_> {
         );
         inputs.extend(wheel.command.iter().map(|command| Input::new("command", command)));
         inputs.extend(cache.iter().flat_map(|cache| self.cache_inputs(cache)));
+        let vendor = self.spec.gpu.vendor;
+        if vendor == Some(Vendor::Amd) {
+            // Other folders are named in the environment than for CUDA, which is meant where nothing is said.
+            inputs.push(Input::new("toolkit", Vendor::Amd.toolkit()));
+        }
         if wheel.network {
             inputs.push(Input::new("network", "yes"));
         }
@@ -68,6 +73,7 @@ impl Planner<'_> {
             root,
             source,
             command: wheel.command.clone(),
+            vendor,
             env,
             cache,
             jobs: wheel.jobs,
@@ -136,25 +142,6 @@ impl Planner<'_> {
             trees.push(self.install_wheels(uv, built));
         }
         Some(trees)
-    }
-
-    /// Build settings for the GPU architectures of the spec, as build systems name them.
-    fn architectures(&self, wheel: &Wheel) -> BTreeMap<String, String> {
-        let mut env = BTreeMap::new();
-        if wheel.any_arch || self.spec.gpu.archs.is_empty() {
-            return env;
-        }
-        let archs: Vec<&str> = self
-            .spec
-            .gpu
-            .archs
-            .iter()
-            .map(|arch| arch.get_ref().as_str())
-            .collect();
-        env.insert("TORCH_CUDA_ARCH_LIST".to_owned(), archs.join(";"));
-        let cmake: Vec<String> = archs.iter().map(|arch| cmake_architecture(arch)).collect();
-        env.insert("CMAKE_CUDA_ARCHITECTURES".to_owned(), cmake.join(";"));
-        env
     }
 
     /// The packages that a compiled wheel's stage has wheels of.
@@ -348,28 +335,5 @@ impl Planner<'_> {
     /// A path of the lock, which is relative to the lock's folder, relative to the build context.
     pub(super) fn beside_lock(&self, path: &str) -> String {
         super::beside(self.spec.python.lock.get_ref(), path)
-    }
-}
-
-/// `9.0` is `90-real`, `12.0+PTX` is `120` (both code and PTX), `9.0a` is `90a-real`: the
-/// words of `CMAKE_CUDA_ARCHITECTURES`.
-fn cmake_architecture(arch: &str) -> String {
-    let (number, virtual_too) = match arch.strip_suffix("+PTX") {
-        Some(number) => (number, true),
-        None => (arch, false),
-    };
-    let digits = number.replace('.', "");
-    if virtual_too { digits } else { digits + "-real" }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn architectures_in_cmake_words() {
-        assert_eq!(cmake_architecture("9.0"), "90-real");
-        assert_eq!(cmake_architecture("12.0+PTX"), "120");
-        assert_eq!(cmake_architecture("9.0a"), "90a-real");
     }
 }

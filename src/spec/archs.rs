@@ -2,40 +2,53 @@
 //!
 //! The ranges are those of `CMakeCUDAArchitecturesAll.cmake` and of NVIDIA's release notes: 11.x from 3.5;
 //! 12.0 drops Kepler; 12.8 brings Blackwell (10.0, 10.1, 12.0), 12.9 adds 10.3 and 12.1; 13.0 drops everything
-//! before Turing (7.5), adds 8.8 and renames 10.1 to 11.0.
+//! before Turing (7.5), adds 8.8 and renames 10.1 to 11.0. Months are those of NVIDIA's archive of toolkits. As of
+//! December 2025 (CUDA 13.1).
 
 use super::cuda::{self, Version};
 use super::findings::Problem;
+use super::toolkits::{Row, Table, Toolkit};
 
 /// A compute capability as ten times its value: 9.0 is 90.
 type Capability = u32;
 
-/// First toolkit (major, minor) of a range, and what it compiles for.
-type Row = ((u32, u32), &'static [Capability]);
-
-const TABLE: &[Row] = &[
-    ((11, 0), &[35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80]),
-    ((11, 1), &[35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86]),
-    ((11, 4), &[35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87]),
-    (
-        (11, 8),
-        &[35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90],
-    ),
-    ((12, 0), &[50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90]),
-    (
-        (12, 8),
-        &[
-            50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 120,
-        ],
-    ),
-    (
-        (12, 9),
-        &[
-            50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 120, 121,
-        ],
-    ),
-    ((13, 0), &[75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121]),
-];
+const TABLE: Table<Capability> = Table {
+    releases: &[
+        ((11, 0), "2020-07"),
+        ((11, 1), "2020-09"),
+        ((11, 4), "2021-06"),
+        ((11, 8), "2022-10"),
+        ((12, 0), "2022-12"),
+        ((12, 8), "2025-01"),
+        ((12, 9), "2025-05"),
+        ((13, 0), "2025-08"),
+    ],
+    targets: &[
+        Row::between((11, 0), (12, 0), 35),
+        Row::between((11, 0), (12, 0), 37),
+        Row::between((11, 0), (13, 0), 50),
+        Row::between((11, 0), (13, 0), 52),
+        Row::between((11, 0), (13, 0), 53),
+        Row::between((11, 0), (13, 0), 60),
+        Row::between((11, 0), (13, 0), 61),
+        Row::between((11, 0), (13, 0), 62),
+        Row::between((11, 0), (13, 0), 70),
+        Row::between((11, 0), (13, 0), 72),
+        Row::since((11, 0), 75),
+        Row::since((11, 0), 80),
+        Row::since((11, 1), 86),
+        Row::since((11, 4), 87),
+        Row::since((13, 0), 88),
+        Row::since((11, 8), 89),
+        Row::since((11, 8), 90),
+        Row::since((12, 8), 100),
+        Row::between((12, 8), (13, 0), 101),
+        Row::since((12, 9), 103),
+        Row::since((13, 0), 110),
+        Row::since((12, 8), 120),
+        Row::since((12, 9), 121),
+    ],
+};
 
 /// One item of `gpu.archs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,16 +97,18 @@ impl Arch {
 
     /// Checks that the toolkit's nvcc compiles for it.
     pub(super) fn check(self, toolkit: Version) -> Result<(), Problem> {
-        let Some((row, known)) = row(toolkit) else {
+        let now = (toolkit.0, toolkit.1);
+        if !TABLE.reaches(now) {
             return Ok(());
-        };
-        let open_end = TABLE.last().is_some_and(|last| last.0 == row.0) && toolkit > cuda::newest();
+        }
+        let known: Vec<Capability> = TABLE.emits(now).copied().collect();
+        let open_end = TABLE.is_last(now) && toolkit > cuda::newest();
         if !known.contains(&self.capability) {
             let highest = known.last().copied().unwrap_or_default();
             if open_end && self.capability > highest {
                 return Ok(());
             }
-            return Err(self.refused(toolkit, known));
+            return Err(self.refused(toolkit, &known));
         }
         let specific = match self.suffix {
             Some('a') => (90, (12, 0)),
@@ -123,6 +138,13 @@ impl Arch {
         Ok(())
     }
 
+    /// Whether a list of what a compiler emits has it. PTX is code that every compiler emits.
+    pub(super) fn is_among(self, emitted: &[Self]) -> bool {
+        emitted
+            .iter()
+            .any(|known| known.capability == self.capability && known.suffix == self.suffix)
+    }
+
     /// `a` code runs on its own GPU only, so PTX of it helps no later one.
     pub(super) fn is_pointless_ptx(self) -> bool {
         self.ptx && self.suffix == Some('a')
@@ -140,26 +162,21 @@ impl Arch {
             show(highest)
         );
         let now = (toolkit.0, toolkit.1);
-        let first = TABLE
-            .iter()
-            .position(|(_, known)| known.contains(&self.capability));
-        let last = TABLE
-            .iter()
-            .rposition(|(_, known)| known.contains(&self.capability));
-        let help = match (self.capability, first, last) {
+        let row = TABLE.targets.iter().find(|row| row.target == self.capability);
+        let (first, dropped) = (row.map(|row| row.first), row.and_then(|row| row.dropped));
+        let help = match (self.capability, first, dropped) {
             (101, ..) if now >= (13, 0) => "CUDA 13.0 calls 10.1 by another name: write \"11.0\"".to_owned(),
             (110, ..) if ((12, 8)..(13, 0)).contains(&now) => {
                 "before CUDA 13.0 its name is 10.1: write \"10.1\"".to_owned()
             }
-            (_, Some(first), _) if TABLE[first].0 > now => {
-                let (major, minor) = TABLE[first].0;
+            (_, Some(first), _) if first > now => {
+                let (major, minor) = first;
                 let patch = cuda::newest_patch(major, minor)
                     .map_or(String::new(), |patch| format!(" (cuda = \"{patch}\")"));
                 format!("the first toolkit that can is {major}.{minor}{patch}; or leave {name} out")
             }
-            (_, _, Some(last)) if TABLE[last].0 < now => {
-                let (major, minor) = TABLE.get(last + 1).map_or((0, 0), |row| row.0);
-                let before = last_before(major, minor);
+            (_, _, Some(dropped)) => {
+                let before = last_before(dropped);
                 format!("the last toolkit that can is {before}; or leave {name} out")
             }
             _ => {
@@ -171,34 +188,27 @@ impl Arch {
     }
 }
 
-/// Each range of toolkits, from its first (major, minor) on, with the capabilities that it compiles for.
-pub(super) fn ranges() -> impl Iterator<Item = ((u32, u32), Vec<String>)> {
-    TABLE
-        .iter()
-        .map(|(first, known)| (*first, known.iter().map(|capability| show(*capability)).collect()))
+/// Each range of toolkits: its first one, the month of its release, and the capabilities that it compiles for.
+pub(super) fn ranges() -> impl Iterator<Item = (Toolkit, &'static str, Vec<String>)> {
+    TABLE.releases.iter().map(|(first, month)| {
+        let known = TABLE.emits(*first).map(|capability| show(*capability));
+        (*first, *month, known.collect())
+    })
 }
 
 /// From where to where a toolkit compiles: `5.0 to 12.0`.
 pub(super) fn range(toolkit: Version) -> Option<String> {
-    let (_, known) = row(toolkit)?;
-    Some(format!("{} to {}", show(*known.first()?), show(*known.last()?)))
-}
-
-fn row(toolkit: Version) -> Option<(&'static Row, &'static [Capability])> {
-    let row = TABLE
-        .iter()
-        .rev()
-        .find(|(first, _)| *first <= (toolkit.0, toolkit.1))?;
-    Some((row, row.1))
+    let known: Vec<&Capability> = TABLE.emits((toolkit.0, toolkit.1)).collect();
+    Some(format!("{} to {}", show(**known.first()?), show(**known.last()?)))
 }
 
 /// The newest published toolkit before `major.minor`.
-fn last_before(major: u32, minor: u32) -> String {
+fn last_before(toolkit: Toolkit) -> String {
     super::cuda_tags::RELEASES
         .iter()
         .rev()
-        .find(|release| (release.version.0, release.version.1) < (major, minor))
-        .map_or(format!("before {major}.{minor}"), |release| {
+        .find(|release| (release.version.0, release.version.1) < toolkit)
+        .map_or(format!("before {}.{}", toolkit.0, toolkit.1), |release| {
             release.version().to_string()
         })
 }
@@ -249,6 +259,12 @@ mod tests {
         }
         assert!(Arch::parse("sm_89").unwrap_err().help.contains("\"8.9\""));
         assert!(Arch::parse("Hopper").unwrap_err().help.contains("\"9.0\""));
+    }
+
+    #[test]
+    fn the_table_agrees_with_itself() {
+        assert_eq!(super::super::toolkits::contradiction(&TABLE), None);
+        assert!(TABLE.targets.is_sorted_by_key(|row| row.target));
     }
 
     #[test]

@@ -72,6 +72,53 @@ impl Version {
     }
 }
 
+/// The oldest Linux driver that runs what a toolkit of this major version has compiled, when it has compiled for the GPU
+/// itself (PTX needs the driver that the toolkit came with): "CUDA Toolkit and Minimum Required Driver Version for CUDA Minor
+/// Version Compatibility" in the release notes of CUDA 13.1, December 2025.
+pub(super) fn oldest_driver(major: u32) -> Option<&'static str> {
+    match major {
+        11 => Some("450.80.02"),
+        12 => Some("525.60.13"),
+        13 => Some("580.65.06"),
+        _ => None,
+    }
+}
+
+/// The Linux driver that a toolkit came with, which compiles its PTX: "CUDA Toolkit and Corresponding Driver Versions" in the
+/// release notes of CUDA 13.1, December 2025. One line holds for the patch levels up to the next one.
+const DRIVERS: &[(Version, &str)] = &[
+    (Version(11, 8, 0), "520.61.05"),
+    (Version(12, 0, 0), "525.60.13"),
+    (Version(12, 0, 1), "525.85.12"),
+    (Version(12, 1, 0), "530.30.02"),
+    (Version(12, 2, 0), "535.54.03"),
+    (Version(12, 2, 1), "535.86.09"),
+    (Version(12, 2, 2), "535.104.05"),
+    (Version(12, 3, 0), "545.23.06"),
+    (Version(12, 3, 1), "545.23.08"),
+    (Version(12, 4, 0), "550.54.14"),
+    (Version(12, 4, 1), "550.54.15"),
+    (Version(12, 5, 0), "555.42.02"),
+    (Version(12, 5, 1), "555.42.06"),
+    (Version(12, 6, 0), "560.28.03"),
+    (Version(12, 6, 1), "560.35.03"),
+    (Version(12, 6, 3), "560.35.05"),
+    (Version(12, 8, 0), "570.26"),
+    (Version(12, 8, 1), "570.124.06"),
+    (Version(12, 9, 0), "575.51.03"),
+    (Version(12, 9, 1), "575.57.08"),
+    (Version(13, 0, 0), "580.65.06"),
+    (Version(13, 0, 1), "580.82.07"),
+    (Version(13, 0, 2), "580.95.05"),
+    (Version(13, 1, 0), "590.44.01"),
+];
+
+/// The driver that a toolkit came with, where it is known.
+pub(super) fn own_driver(version: Version) -> Option<&'static str> {
+    let (known, driver) = DRIVERS.iter().rev().find(|(known, _)| *known <= version)?;
+    ((known.0, known.1) == (version.0, version.1)).then_some(driver)
+}
+
 /// The newest toolkit of the table.
 pub(super) fn newest() -> Version {
     RELEASES.last().map_or(Version(0, 0, 0), Release::version)
@@ -228,6 +275,20 @@ mod tests {
                 release.version
             );
         }
+    }
+
+    #[test]
+    fn every_toolkit_of_the_table_has_an_oldest_driver() {
+        assert!(
+            RELEASES
+                .iter()
+                .all(|release| oldest_driver(release.version.0).is_some())
+        );
+        assert_eq!(oldest_driver(12), Some("525.60.13"));
+        assert!(DRIVERS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert_eq!(own_driver(Version(12, 6, 2)), Some("560.35.03"));
+        assert_eq!(own_driver(Version(12, 3, 2)), Some("545.23.08"));
+        assert_eq!(own_driver(Version(11, 7, 1)), None);
     }
 
     #[test]

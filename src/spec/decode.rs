@@ -75,7 +75,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
     let mirror = gpu::mirror(&section, findings);
     let host = mirror.as_ref().map(|mirror| mirror.get_ref().clone());
     let wheels = wheels::decode(root, host.as_deref(), findings);
-    let images = images::decode(root, &wheels, findings);
+    let images = images::decode(root, &wheels, gpu::vendor(&section), findings);
     let default = images::default(root, &images, findings);
 
     let gpu = gpu::decode(&section, mirror, &wanted(&images, &wheels), findings);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::cuda_tags::RELEASES;
 use super::keys::{self, Key, Kind};
 use super::model::OsFamily;
-use super::{archs, os};
+use super::{archs, cuda, gfx, os, rocm};
 
 /// The page, in Markdown.
 pub fn markdown() -> String {
@@ -123,8 +123,9 @@ fn facts(page: &mut String) {
     page.push_str(
         "\n## Toolkits\n\n\
          Images of `nvidia/cuda` that are known; each has tiers base, runtime and devel. cuDNN comes with runtime and devel. \
-         Newer versions are tried, with a warning.\n\n\
-         | CUDA | cuDNN in tags | systems with cuDNN | without |\n| --- | --- | --- | --- |\n",
+         Newer versions are tried, with a warning. Code that was compiled for a GPU runs from the first driver on, and what \
+         `+PTX` adds from the second, which the toolkit came with.\n\n\
+         | CUDA | cuDNN in tags | systems with cuDNN | without | driver | for PTX |\n| --- | --- | --- | --- | --- | --- |\n",
     );
     for release in RELEASES {
         let state = if release.end_of_life { " (end of life)" } else { "" };
@@ -136,20 +137,48 @@ fn facts(page: &mut String) {
         let (with, without) = (release.with_cudnn.join(", "), release.without_cudnn.join(", "));
         let _ = writeln!(
             page,
-            "| {}{state} | {word} | {} | {} |",
+            "| {}{state} | {word} | {} | {} | {} | {} |",
             release.version(),
             dash(&with),
-            dash(&without)
+            dash(&without),
+            dash(cuda::oldest_driver(release.version().0).unwrap_or_default()),
+            dash(cuda::own_driver(release.version()).unwrap_or_default())
         );
     }
     page.push_str(
-        "\n## Compute capabilities\n\n\
-         What `gpu.archs` may name. `9.0` and later have an `a` form from CUDA 12.0 on, `10.0` and later an `f` form from \
-         12.9 on; `+PTX` adds code that later GPUs compile for themselves.\n\n\
-         | CUDA from | capabilities |\n| --- | --- |\n",
+        "\nFor ROCm, tier devel is `rocm/dev-ubuntu-*:*-complete`, and tiers base and runtime are `ubuntu:*`: AMD publishes no \
+         image without the compiler.\n\n\
+         | system | ROCm from | before |\n| --- | --- | --- |\n",
     );
-    for ((major, minor), capabilities) in archs::ranges() {
-        let _ = writeln!(page, "| {major}.{minor} | {} |", capabilities.join(", "));
+    for (system, from, before) in rocm::SYSTEMS {
+        let show = |version: &Option<(u32, u32)>| {
+            version.map_or("-".to_owned(), |(major, minor)| format!("{major}.{minor}"))
+        };
+        let _ = writeln!(page, "| {system} | {} | {} |", show(from), show(before));
+    }
+    page.push_str(
+        "\n## Compute capabilities\n\n\
+         What `gpu.archs` may name for CUDA. `9.0` and later have an `a` form from CUDA 12.0 on, `10.0` and later an `f` form from \
+         12.9 on; `+PTX` adds code that later GPUs compile for themselves.\n\n\
+         | CUDA from | released | capabilities |\n| --- | --- | --- |\n",
+    );
+    for ((major, minor), month, capabilities) in archs::ranges() {
+        let _ = writeln!(
+            page,
+            "| {major}.{minor} | {month} | {} |",
+            capabilities.join(", ")
+        );
+    }
+    let _ = write!(
+        page,
+        "\n## Targets of AMD's GPUs\n\n\
+         What `gpu.archs` may name for ROCm {}, with `:xnack+`, `:xnack-`, `:sramecc+` and `:sramecc-` where the processor has \
+         the feature. Of other versions nothing is known: any target is taken, with a warning.\n\n\
+         | ROCm from | released | targets |\n| --- | --- | --- |\n",
+        gfx::known()
+    );
+    for ((major, minor), month, targets) in gfx::ranges() {
+        let _ = writeln!(page, "| {major}.{minor} | {month} | {} |", targets.join(", "));
     }
     page.push_str(
         "\n## Systems\n\n\

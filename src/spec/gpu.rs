@@ -1,20 +1,20 @@
 //! `[gpu]`: which images the tiers are, and which GPUs are compiled for.
 
+mod amd;
+mod nvidia;
+mod targets;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::DeValue;
 
-use super::archs::{self, Arch};
-use super::cuda::{self, Version};
-use super::cuda_tags::Release;
-use super::findings::{Findings, Problem};
-use super::model::{Gpu, Os, Tier};
+use super::findings::Findings;
+use super::model::{Gpu, Os, Tier, Vendor};
 use super::python::image_reference;
 use super::reference::{self, Reference};
-use super::section::{self, Section};
-use super::{keys, os};
+use super::section::Section;
+use super::{archs, cuda, gfx, keys, os};
 use crate::diagnostic::Diagnostic;
 
 /// What the rest of the file wants of `[gpu]`.
@@ -25,11 +25,43 @@ pub(super) struct Wanted {
     pub(super) gpu_wheels: Vec<Spanned<String>>,
 }
 
-/// A toolkit with its row of the table, when it has one.
-struct Toolkit {
-    version: Version,
-    release: Option<&'static Release>,
-    text: Spanned<String>,
+/// A vendor's toolkit that the file names.
+enum Toolkit {
+    Cuda(nvidia::Toolkit),
+    Rocm(amd::Toolkit),
+}
+
+impl Toolkit {
+    /// The version as written.
+    fn text(&self) -> &Spanned<String> {
+        match self {
+            Self::Cuda(toolkit) => &toolkit.text,
+            Self::Rocm(toolkit) => &toolkit.text,
+        }
+    }
+
+    fn tiers(
+        &self,
+        section: &Section<'_>,
+        os: Option<&Spanned<Os>>,
+        findings: &mut Findings,
+    ) -> Vec<(Tier, String)> {
+        match self {
+            Self::Cuda(toolkit) => toolkit.tiers(section, os, findings),
+            Self::Rocm(toolkit) => toolkit.tiers(section, os, findings),
+        }
+    }
+
+    /// From where to where its compiler goes, in words for a help.
+    fn range(&self) -> Option<String> {
+        match self {
+            Self::Cuda(toolkit) => {
+                let range = archs::range(toolkit.version)?;
+                Some(format!("nvcc of CUDA {} goes from {range}", toolkit.version))
+            }
+            Self::Rocm(_) => None,
+        }
+    }
 }
 
 /// Reads `mirror`: other sections need it for their images.
@@ -60,6 +92,20 @@ pub(super) fn mirror(section: &Section<'_>, findings: &mut Findings) -> Option<S
     Some(mirror)
 }
 
+/// Whose GPUs the file is for: what the rest of it means depends on that.
+pub(super) fn vendor(section: &Section<'_>) -> Option<Vendor> {
+    match (section.has("cuda"), section.has("rocm")) {
+        (true, false) => Some(Vendor::Nvidia),
+        (false, true) => Some(Vendor::Amd),
+        // An error, which is said.
+        (true, true) => None,
+        (false, false) => {
+            let archs = section.strings("archs")?;
+            archs.first().map(|arch| targets::vendor(arch.get_ref()))
+        }
+    }
+}
+
 /// Reads `[gpu]`.
 pub(super) fn decode(
     section: &Section<'_>,
@@ -82,169 +128,88 @@ pub(super) fn decode(
         let os = findings.check(text.span(), os::find(text.get_ref()))?;
         Some(Spanned::new(text.span(), os))
     });
-    let toolkit = section.string("cuda").and_then(|text| {
-        let version = findings.check(text.span(), Version::parse(text.get_ref()))?;
-        let release = findings.check(text.span(), version.release())?;
-        Some(Toolkit {
-            version,
-            release,
-            text,
-        })
-    });
+    let toolkit = toolkit(section, findings);
     if let Some(toolkit) = &toolkit {
         if Tier::ALL.into_iter().any(|tier| !outright(tier)) {
-            let cudnn = cudnn(section, toolkit, findings);
-            let published = images(section, toolkit, os.as_ref(), cudnn == Some(true), findings);
-            if let (true, Some(os), Some(cudnn)) = (published, &os, cudnn) {
-                for tier in Tier::ALL.into_iter().filter(|tier| !outright(*tier)) {
-                    let name = &os.get_ref().name;
-                    let text = cuda::reference(toolkit.version, toolkit.release, name, tier, cudnn);
-                    if let Ok(reference) = Reference::parse(&text) {
-                        let reference = reference.through(host).to_string();
-                        tiers.insert(tier, Spanned::new(toolkit.text.span(), reference));
-                    }
+            for (tier, text) in toolkit.tiers(section, os.as_ref(), findings) {
+                if let (false, Ok(reference)) = (outright(tier), Reference::parse(&text)) {
+                    let reference = reference.through(host).to_string();
+                    tiers.insert(tier, Spanned::new(toolkit.text().span(), reference));
                 }
             }
         }
-    } else if !section.has("cuda") && !findings.is_meant("gpu.cuda") && !findings.is_meant("gpu") {
+    } else if !["cuda", "rocm"].iter().any(|key| section.has(key))
+        && !["gpu", "gpu.cuda", "gpu.rocm"]
+            .iter()
+            .any(|path| findings.is_meant(path))
+    {
         missing_tiers(wanted, &outright, findings);
-        if section.boolean("cudnn") == Some(true) {
-            findings.warning(
-                section.key_span("cudnn"),
-                "`gpu.cudnn` has no effect",
-                "it chooses among the images of `cuda`, and there is no `cuda`",
-                "remove it, or write `cuda` and `os`",
-            );
-        }
     }
-    let archs = gpu_archs(section, toolkit.as_ref(), findings);
+    if section.boolean("cudnn") == Some(true) && !section.has("cuda") {
+        findings.warning(
+            section.key_span("cudnn"),
+            "`gpu.cudnn` has no effect",
+            "it chooses among the images of `cuda`, and there is no `cuda`",
+            "remove it, or write `cuda` and `os`",
+        );
+    }
+    let vendor = vendor(section);
+    let archs = targets::decode(section, toolkit.as_ref(), vendor, findings);
     if !section.has("archs") || section.items("archs").next().is_none() {
         missing_archs(section, toolkit.as_ref(), wanted, findings);
     }
     Gpu {
         tiers,
-        cuda: toolkit.map(|toolkit| toolkit.text),
+        vendor,
+        toolkit: toolkit.map(|toolkit| toolkit.text().clone()),
         os,
         archs,
         mirror,
     }
 }
 
+/// The toolkit of `cuda` or `rocm`; both at once are an error.
+fn toolkit(section: &Section<'_>, findings: &mut Findings) -> Option<Toolkit> {
+    if section.has("cuda") && section.has("rocm") {
+        let here = findings.place(section.key_span("rocm"));
+        let there = findings.place(section.key_span("cuda"));
+        findings.push(
+            Diagnostic::error("`gpu.cuda` and `gpu.rocm` exclude each other")
+                .at(here, "for AMD's GPUs")
+                .at(there, "for NVIDIA's")
+                .help("remove one of the two, and write a file of its own for the other vendor's GPUs"),
+        );
+        return None;
+    }
+    if section.has("rocm") {
+        return amd::toolkit(section, findings).map(Toolkit::Rocm);
+    }
+    nvidia::toolkit(section, findings).map(Toolkit::Cuda)
+}
+
 /// The operating systems that the tiers could be of: those with images of the toolkit, or all that are known.
 pub(super) fn systems(gpu: &Gpu) -> Vec<&'static str> {
-    let version = gpu
-        .cuda
-        .as_ref()
-        .and_then(|text| Version::parse(text.get_ref()).ok());
-    let release = version.and_then(|version| version.release().ok().flatten());
+    let version = gpu.toolkit.as_ref().map(|text| text.get_ref().as_str());
     os::names()
-        .filter(|name| release.is_none_or(|release| release.systems().any(|system| system == *name)))
+        .filter(|name| match (gpu.vendor, version) {
+            (Some(Vendor::Nvidia), Some(version)) => nvidia::has_system(version, name),
+            (Some(Vendor::Amd), Some(_)) => amd::has_system(name),
+            _ => true,
+        })
         .collect()
 }
 
-/// `cudnn`: a boolean; a number is answered with what the toolkit's images carry.
-fn cudnn(section: &Section<'_>, toolkit: &Toolkit, findings: &mut Findings) -> Option<bool> {
-    let Some(value) = section.value("cudnn") else {
-        return Some(false);
-    };
-    let asked = match value.get_ref() {
-        DeValue::Boolean(wanted) => return Some(*wanted),
-        DeValue::String(text) => text.split('.').next().and_then(|major| major.parse::<u64>().ok()),
-        value => section::integer(value),
-    };
-    let version = toolkit.version;
-    let carried = toolkit.release.map_or(Some(9), cuda::cudnn_major);
-    let help = match (asked, carried) {
-        (Some(asked), Some(carried)) if asked == carried => "write cudnn = true".to_owned(),
-        (Some(asked), Some(_)) => match cuda::newest_with_cudnn(asked) {
-            Some(newest) => {
-                format!(
-                    "write cudnn = true to take it, or cuda = \"{newest}\", the newest with cuDNN {asked}"
-                )
-            }
-            None => "write cudnn = true to take it".to_owned(),
-        },
-        _ => "write cudnn = true, or false".to_owned(),
-    };
-    let message = match (asked, carried) {
-        (Some(asked), Some(carried)) if asked != carried => {
-            format!("the images of CUDA {version} carry cuDNN {carried}, not {asked}")
-        }
-        (_, Some(carried)) => {
-            format!("`gpu.cudnn` is true or false; the images of CUDA {version} carry cuDNN {carried}")
-        }
-        (_, None) => format!("`gpu.cudnn` is true or false, and no image of CUDA {version} carries cuDNN"),
-    };
-    findings.error(value.span(), message, "expected a boolean", help);
-    None
-}
-
-/// Whether the toolkit's images exist for this system; says so when they do not.
-fn images(
-    section: &Section<'_>,
-    toolkit: &Toolkit,
-    os: Option<&Spanned<Os>>,
-    cudnn: bool,
-    findings: &mut Findings,
-) -> bool {
-    let Some(os) = os else {
-        if !section.has("os") && !findings.is_meant("gpu.os") {
-            let systems = toolkit.release.map_or(Vec::new(), |release| {
-                release.systems().filter(|name| os::find(name).is_ok()).collect()
-            });
-            let help = if systems.is_empty() {
-                "add os = \"ubuntu24.04\"".to_owned()
-            } else {
-                format!("CUDA {} has images of {}", toolkit.version, systems.join(", "))
-            };
-            findings.error(
-                section.key_span("cuda"),
-                "`gpu.os` is missing",
-                "`cuda` names images together with `os`",
-                help,
-            );
-        }
-        return false;
-    };
-    let Some(release) = toolkit.release else {
-        findings.warning(
-            toolkit.text.span(),
-            format!(
-                "CUDA {} is newer than what this release of Wheelbase knows",
-                toolkit.version
-            ),
-            "whether its images exist shows when they are pulled",
-            format!("the newest that is known is \"{}\"", cuda::newest()),
-        );
-        return true;
-    };
-    if let Err(problem) = cuda::published(release, &os.get_ref().name, cudnn) {
-        let (here, there) = (findings.place(toolkit.text.span()), findings.place(os.span()));
-        let mut diagnostic = Diagnostic::error(problem.message)
-            .at(here, "")
-            .at(there, "")
-            .help(problem.help);
-        if cudnn {
-            diagnostic = diagnostic.at(findings.place(section.key_span("cudnn")), "cuDNN is asked for");
-        }
-        findings.push(diagnostic);
-        return false;
+/// The error for a `[gpu]` without `os`, whose images `key` names together with it.
+fn missing_os(section: &Section<'_>, key: &str, help: String, findings: &mut Findings) {
+    if section.has("os") || findings.is_meant("gpu.os") {
+        return;
     }
-    if release.end_of_life {
-        let newer = cuda::newest_patch(toolkit.version.0, toolkit.version.1)
-            .filter(|newest| *newest > toolkit.version)
-            .map_or(String::new(), |newest| format!("take cuda = \"{newest}\", or "));
-        findings.warning(
-            toolkit.text.span(),
-            format!(
-                "the images of CUDA {} have reached their end of life",
-                toolkit.version
-            ),
-            "NVIDIA deletes such tags after six months",
-            format!("{newer}keep a copy in a registry of your own and name it with `mirror` or `tiers`"),
-        );
-    }
-    true
+    findings.error(
+        section.key_span(key),
+        "`gpu.os` is missing",
+        format!("`{key}` names images together with `os`"),
+        help,
+    );
 }
 
 /// Tiers that are used although nothing says what they are; one error for each.
@@ -258,52 +223,11 @@ fn missing_tiers(wanted: &Wanted, outright: &dyn Fn(Tier) -> bool, findings: &mu
         for (span, user) in users {
             diagnostic = diagnostic.at(findings.place(span.clone()), format!("{user} uses it"));
         }
-        let newest = cuda::newest();
+        let (newest, rocm) = (cuda::newest(), gfx::newest());
         findings.push(diagnostic.help(format!(
-            "write [gpu] with cuda = \"{newest}\" and os = \"ubuntu24.04\", or with tiers.{tier} = \"registry/image:tag\""
+            "write [gpu] with cuda = \"{newest}\" (or rocm = \"{rocm}\") and os = \"ubuntu24.04\", or with tiers.{tier} = \"registry/image:tag\""
         )));
     }
-}
-
-fn gpu_archs(
-    section: &Section<'_>,
-    toolkit: Option<&Toolkit>,
-    findings: &mut Findings,
-) -> Vec<Spanned<String>> {
-    let items = section.strings("archs").unwrap_or_default();
-    let items = section::unique(findings, "`gpu.archs`", items);
-    for item in &items {
-        let arch = match Arch::parse(item.get_ref()) {
-            Ok(arch) => arch,
-            Err(problem) => {
-                findings.error(item.span(), problem.message, "", problem.help);
-                continue;
-            }
-        };
-        if arch.is_pointless_ptx() {
-            findings.warning(
-                item.span(),
-                format!(
-                    "`+PTX` adds nothing to `{}`",
-                    item.get_ref().trim_end_matches("+PTX")
-                ),
-                "code of an `a` form runs on that GPU alone",
-                "add `+PTX` to a capability without `a`",
-            );
-        }
-        if let Some(toolkit) = toolkit
-            && let Err(Problem { message, help }) = arch.check(toolkit.version)
-        {
-            let (here, there) = (findings.place(item.span()), findings.place(toolkit.text.span()));
-            findings.push(
-                Diagnostic::error(message)
-                    .at(here, "")
-                    .at(there, "the toolkit")
-                    .help(help),
-            );
-        }
-    }
-    items
 }
 
 /// Wheels that are compiled for GPUs, and no word about which.
@@ -330,11 +254,12 @@ fn missing_archs(section: &Section<'_>, toolkit: Option<&Toolkit>, wanted: &Want
         diagnostic = diagnostic.at(findings.place(name.span()), "for which?");
     }
     let range = toolkit
-        .and_then(|toolkit| Some((toolkit.version, archs::range(toolkit.version)?)))
-        .map_or(String::new(), |(version, range)| {
-            format!(" (nvcc of CUDA {version} goes from {range})")
-        });
-    let example = keys::find("gpu", "archs").map_or("", |key| key.example);
+        .and_then(Toolkit::range)
+        .map_or(String::new(), |range| format!(" ({range})"));
+    let example = match toolkit {
+        Some(Toolkit::Rocm(_)) => "archs = [\"gfx90a\", \"gfx942\"]",
+        _ => keys::find("gpu", "archs").map_or("", |key| key.example),
+    };
     findings.push(diagnostic.help(format!(
         "a build has no GPU to ask: write {example} under [gpu]{range}, or arch = \"any\" in a wheel without GPU code"
     )));

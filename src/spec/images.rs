@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
 use super::findings::Findings;
-use super::model::{Copy, Forbid, Image, Requirement, Tier, Wheel};
+use super::model::{Copy, Forbid, Image, Requirement, Tier, Vendor, Wheel};
 use super::section::{Section, string, unique};
 use super::wheels::{requirements, variables};
 use super::{names, paths};
@@ -14,16 +14,20 @@ use crate::diagnostic::nearest;
 /// What images of tier base and runtime must not hold unless they say otherwise: a compiler, and its headers.
 const FORBIDDEN: &[&str] = &["**/bin/nvcc", "/usr/local/cuda/include"];
 
-/// Reads all images. `wheels` are those of the file, for the names in `wheels`.
+/// The same for AMD's GPUs: hipcc, the headers, and the clang that hipcc calls.
+const FORBIDDEN_OF_AMD: &[&str] = &["**/bin/hipcc", "/opt/rocm/include", "/opt/rocm/llvm/bin"];
+
+/// Reads all images. `wheels` are those of the file, for the names in `wheels`; `vendor` is whose GPUs the file is for.
 pub(super) fn decode(
     root: &Section<'_>,
     wheels: &BTreeMap<String, Wheel>,
+    vendor: Option<Vendor>,
     findings: &mut Findings,
 ) -> BTreeMap<String, Image> {
     let mut images = BTreeMap::new();
     for (name, section) in root.named("images") {
         findings.check(name.span(), names::image(name.get_ref()));
-        let image = image(name, &section, wheels, findings);
+        let image = image(name, &section, wheels, vendor, findings);
         images.insert(image.name.get_ref().clone(), image);
     }
     if images.is_empty() && root.has("images") && root.section("images").exists() {
@@ -41,6 +45,7 @@ fn image(
     name: Spanned<String>,
     section: &Section<'_>,
     wheels: &BTreeMap<String, Wheel>,
+    vendor: Option<Vendor>,
     findings: &mut Findings,
 ) -> Image {
     let owner = name.get_ref().clone();
@@ -82,7 +87,7 @@ fn image(
         labels: labels(section, findings),
         ports: ports(section, &owner, findings),
         forbid: Forbid {
-            paths: forbidden(&name, tier_of(section), section, findings),
+            paths: forbidden(&name, vendor, section, findings),
         },
         packages,
         name,
@@ -256,7 +261,7 @@ fn ports(section: &Section<'_>, owner: &str, findings: &mut Findings) -> BTreeSe
 
 fn forbidden(
     name: &Spanned<String>,
-    tier: Tier,
+    vendor: Option<Vendor>,
     section: &Section<'_>,
     findings: &mut Findings,
 ) -> Vec<Spanned<String>> {
@@ -270,11 +275,15 @@ fn forbidden(
                     .is_some()
             })
             .collect(),
-        None if tier == Tier::Devel => Vec::new(),
-        None => FORBIDDEN
-            .iter()
-            .map(|path| Spanned::new(name.span(), (*path).to_owned()))
-            .collect(),
+        None if tier_of(section) == Tier::Devel => Vec::new(),
+        None => {
+            let paths = match vendor {
+                Some(Vendor::Amd) => FORBIDDEN_OF_AMD,
+                Some(Vendor::Nvidia) | None => FORBIDDEN,
+            };
+            let path = |path: &&str| Spanned::new(name.span(), (*path).to_owned());
+            paths.iter().map(path).collect()
+        }
     }
 }
 

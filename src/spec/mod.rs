@@ -7,7 +7,7 @@
 //!
 //! The road of a file: `decode` asks the TOML parser for a tree with places; `shape` checks it against the one table of
 //! [`keys`]; then each section is read by its own file (`gpu`, `python`, `compiler_cache`, `wheels`, `images`) with the facts of `cuda`,
-//! `archs` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
+//! `archs`, `rocm`, `gfx` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
 //! `findings`, and `secrets` keeps credentials out of it. [`schema`] and [`docs`] render the same table of keys for
 //! editors and readers.
 
@@ -19,6 +19,7 @@ mod cuda_tags;
 mod decode;
 pub mod docs;
 mod findings;
+mod gfx;
 mod gpu;
 mod images;
 pub mod keys;
@@ -28,11 +29,13 @@ mod os;
 mod paths;
 mod python;
 mod reference;
+mod rocm;
 pub mod schema;
 mod secrets;
 mod section;
 mod shape;
 mod sources;
+mod toolkits;
 mod urls;
 mod wheel_store;
 mod wheels;

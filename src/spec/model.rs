@@ -95,12 +95,31 @@ impl Spec {
 /// The three kinds of base image that GPU vendors publish, smallest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Driver interface only: `nvidia/cuda:*-base-*`.
+    /// Driver interface only: `nvidia/cuda:*-base-*`; for ROCm the operating system, `ubuntu:*`.
     Base,
-    /// The toolkit's shared libraries: `nvidia/cuda:*-runtime-*`.
+    /// The toolkit's shared libraries: `nvidia/cuda:*-runtime-*`. AMD publishes none; for ROCm it is [`Tier::Base`]'s.
     Runtime,
-    /// Compiler and headers: `nvidia/cuda:*-devel-*`.
+    /// Compiler and headers: `nvidia/cuda:*-devel-*`, `rocm/dev-ubuntu-*:*-complete`.
     Devel,
+}
+
+/// Whose GPUs are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Vendor {
+    /// NVIDIA's, with CUDA.
+    Nvidia,
+    /// AMD's, with ROCm.
+    Amd,
+}
+
+impl Vendor {
+    /// The name of the vendor's toolkit.
+    pub fn toolkit(self) -> &'static str {
+        match self {
+            Self::Nvidia => "CUDA",
+            Self::Amd => "ROCm",
+        }
+    }
 }
 
 impl Tier {
@@ -121,15 +140,17 @@ impl Tier {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpu {
     /// The image reference of each tier: fully qualified (`docker.io/nvidia/cuda:12.8.1-devel-ubuntu22.04`),
-    /// `mirror` already applied. Its span is that of what decided it: `tiers.devel`, or `cuda`.
+    /// `mirror` already applied. Its span is that of what decided it: `tiers.devel`, or `cuda` or `rocm`.
     /// A tier that the spec gives no source for is absent.
     pub tiers: BTreeMap<Tier, Spanned<String>>,
-    /// `cuda`: the toolkit's version, when the tiers are NVIDIA's.
-    pub cuda: Option<Spanned<String>>,
-    /// `os`, such as `ubuntu22.04`, when the tiers are NVIDIA's.
+    /// Whose toolkit it is: that of `cuda` or `rocm`, or else that of the `archs`; `None` when nothing says it.
+    pub vendor: Option<Vendor>,
+    /// `cuda` or `rocm`: the version of the [`vendor`](Self::vendor)'s toolkit.
+    pub toolkit: Option<Spanned<String>>,
+    /// `os`, such as `ubuntu22.04`, where the spec says it.
     pub os: Option<Spanned<Os>>,
-    /// `archs` as written, checked against what the toolkit's nvcc can emit: `9.0`, `12.0+PTX`.
-    /// Empty when the spec has none.
+    /// `archs` as written, checked against what the toolkit's compiler can emit: `9.0`, `12.0+PTX`, or `gfx90a`,
+    /// `gfx942:xnack-`; all of one vendor. Empty when the spec has none.
     pub archs: Vec<Spanned<String>>,
     /// `mirror`: host of a pull-through registry; replaces the registry's host of every image reference.
     pub mirror: Option<Spanned<String>>,

@@ -199,6 +199,85 @@ fn explicit_tiers_need_no_cuda() {
 }
 
 #[test]
+fn rocm_names_its_tiers() {
+    let text = SMALL.replace(
+        "cuda = \"12.8.1\"",
+        "rocm = \"6.4\"\narchs = [\"gfx90a:xnack+\", \"gfx1100\"]",
+    );
+    let spec = valid(&text);
+    let tier = |spec: &Spec, tier| spec.gpu.tiers[&tier].get_ref().clone();
+    assert_eq!(
+        tier(&spec, Tier::Devel),
+        "docker.io/rocm/dev-ubuntu-22.04:6.4-complete"
+    );
+    assert_eq!(tier(&spec, Tier::Base), "docker.io/library/ubuntu:22.04");
+    assert_eq!(tier(&spec, Tier::Runtime), tier(&spec, Tier::Base));
+    assert_eq!(&text[spec.gpu.tiers[&Tier::Devel].span()], "\"6.4\"");
+    assert_eq!((spec.gpu.vendor, spec.gpu.archs.len()), (Some(Vendor::Amd), 2));
+    assert!(matches!(spec.python.provider, Provider::System));
+    let mirrored = valid(&text.replace(
+        "rocm =",
+        "mirror = \"zot.example:5000\"\ntiers.base = \"a/b:c\"\nrocm =",
+    ));
+    assert_eq!(
+        tier(&mirrored, Tier::Runtime),
+        "zot.example:5000/library/ubuntu:22.04"
+    );
+    assert_eq!(tier(&mirrored, Tier::Base), "zot.example:5000/a/b:c");
+}
+
+#[test]
+fn archs_say_whose_gpus_explicit_tiers_are_for() {
+    let vendor = |archs: &str| {
+        let tiers = format!("tiers.runtime = \"a\"\narchs = [{archs}]");
+        valid(&SMALL.replace("cuda = \"12.8.1\"\nos = \"ubuntu22.04\"", &tiers))
+            .gpu
+            .vendor
+    };
+    assert_eq!(vendor("\"gfx942\""), Some(Vendor::Amd));
+    assert_eq!(vendor("\"9.0\""), Some(Vendor::Nvidia));
+    assert_eq!(vendor(""), None);
+}
+
+#[test]
+fn images_for_amd_hold_no_hipcc() {
+    let forbidden = |text: &str| {
+        let paths = valid(text).images["serve"].forbid.paths.clone();
+        paths.into_iter().map(Spanned::into_inner).collect::<Vec<_>>()
+    };
+    let text = SMALL.replace("cuda = \"12.8.1\"", "rocm = \"6.4\"");
+    assert_eq!(
+        forbidden(&text),
+        ["**/bin/hipcc", "/opt/rocm/include", "/opt/rocm/llvm/bin"]
+    );
+    assert!(forbidden(&format!("{text}tier = \"devel\"\n")).is_empty());
+}
+
+#[test]
+fn a_file_may_say_what_its_compiler_emits() {
+    let text = |toolkit: &str, more: &str| SMALL.replace("cuda = \"12.8.1\"", &format!("{toolkit}\n{more}"));
+    let rocm = "archs = [\"gfx950:xnack-\"]";
+    assert!(parse(&text("rocm = \"6.4\"", rocm)).is_err());
+    valid(&text(
+        "rocm = \"6.4\"",
+        &format!("{rocm}\ncompiler-archs = [\"gfx942\", \"gfx950\"]"),
+    ));
+    valid(&text(
+        "rocm = \"10.0\"",
+        &format!("{rocm}\ncompiler-archs = [\"gfx950\"]"),
+    ));
+    assert!(
+        parse(&text(
+            "rocm = \"7.0\"",
+            &format!("{rocm}\ncompiler-archs = [\"gfx942\"]")
+        ))
+        .is_err()
+    );
+    let cuda = "archs = [\"10.3\"]\ncompiler-archs = [\"9.0\", \"10.3\"]";
+    valid(&text("cuda = \"12.8.1\"", cuda));
+}
+
+#[test]
 fn everything_of_the_lock_has_a_word() {
     let spec = valid(&SMALL.replace("[\"serve\"]", "[\"train\", \"*\"]"));
     let image = &spec.images["serve"];

@@ -16,6 +16,7 @@ const OWN_VARIABLES: &[(&str, &str)] = &[
     ("MAX_JOBS", "jobs"),
     ("CMAKE_BUILD_PARALLEL_LEVEL", "jobs"),
     ("TORCH_CUDA_ARCH_LIST", "gpu.archs"),
+    ("PYTORCH_ROCM_ARCH", "gpu.archs"),
 ];
 
 /// Keys that say how a wheel is built.

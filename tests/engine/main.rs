@@ -24,6 +24,7 @@ mod mistakes;
 mod progress;
 mod quickstart;
 mod roads;
+mod rocm;
 mod sccache;
 mod sources;
 mod wheel_store;

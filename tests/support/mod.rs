@@ -14,6 +14,7 @@ pub(crate) mod plain;
 pub(crate) mod progress;
 pub(crate) mod project;
 pub(crate) mod registry;
+pub(crate) mod rocm;
 pub(crate) mod sccache;
 pub(crate) mod store;
 pub(crate) mod tree;

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::{ExtraHost, Metadata, Mount, Output, Sharing};
 use super::Emitter;
 use super::steps::PATH;
-use crate::plan::{CacheTool, Compile, Source, StoreKind, Work, steps};
+use crate::plan::{CacheTool, Compile, Source, StoreKind, Vendor, Work, steps};
 
 /// Where the program is that counts.
 const COUNT: &str = "/wheelbase/count";
@@ -169,29 +169,93 @@ impl Emitter<'_> {
         };
         let path = env.get("PATH").map_or(PATH, String::as_str);
         let path = format!("/opt/venv/bin:{path}");
-        let cuda = env
-            .get("CUDA_HOME")
-            .cloned()
-            .unwrap_or_else(|| "/usr/local/cuda".to_owned());
         env.insert("PATH".to_owned(), path);
         env.insert("VIRTUAL_ENV".to_owned(), "/opt/venv".to_owned());
-        // Linking against the driver needs the stub; running must not find it.
-        let stubs = format!("{cuda}/lib64/stubs");
-        let library_path = match env.get("LIBRARY_PATH") {
-            Some(path) if path.split(':').any(|part| part == stubs) => path.clone(),
-            Some(path) if !path.is_empty() => format!("{path}:{stubs}"),
-            _ => stubs,
-        };
-        env.insert("LIBRARY_PATH".to_owned(), library_path);
-        env.insert("CUDA_HOME".to_owned(), cuda);
+        match compile.vendor {
+            Some(Vendor::Amd) => rocm_env(&mut env),
+            Some(Vendor::Nvidia) | None => cuda_env(&mut env),
+        }
         env.extend(compile.env.clone());
         env
     }
 }
 
+/// Where the CUDA toolkit is.
+fn cuda_env(env: &mut BTreeMap<String, String>) {
+    let cuda = env
+        .get("CUDA_HOME")
+        .cloned()
+        .unwrap_or_else(|| "/usr/local/cuda".to_owned());
+    // Linking against the driver needs the stub; running must not find it.
+    let stubs = format!("{cuda}/lib64/stubs");
+    let library_path = match env.get("LIBRARY_PATH") {
+        Some(path) if path.split(':').any(|part| part == stubs) => path.clone(),
+        Some(path) if !path.is_empty() => format!("{path}:{stubs}"),
+        _ => stubs,
+    };
+    env.insert("LIBRARY_PATH".to_owned(), library_path);
+    env.insert("CUDA_HOME".to_owned(), cuda);
+}
+
+/// Where ROCm is: the tier says it, or it is where AMD's packages put it. Since ROCm 6 HIP has no folder of its own. The images
+/// of AMD do not have its programs on their `PATH`.
+fn rocm_env(env: &mut BTreeMap<String, String>) {
+    let rocm = env
+        .get("ROCM_PATH")
+        .cloned()
+        .unwrap_or_else(|| "/opt/rocm".to_owned());
+    let programs = format!("{rocm}/bin");
+    if let Some(path) = env.get_mut("PATH")
+        && !path.split(':').any(|part| part == programs)
+    {
+        *path = format!("{path}:{programs}");
+    }
+    env.entry("HIP_PATH".to_owned()).or_insert_with(|| rocm.clone());
+    env.insert("ROCM_PATH".to_owned(), rocm);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn rocm_is_where_the_tier_says() {
+        let mut env = environment(&[("PATH", "/usr/bin")]);
+        rocm_env(&mut env);
+        assert_eq!(
+            env,
+            environment(&[
+                ("HIP_PATH", "/opt/rocm"),
+                ("PATH", "/usr/bin:/opt/rocm/bin"),
+                ("ROCM_PATH", "/opt/rocm"),
+            ])
+        );
+        let tier = [
+            ("HIP_PATH", "/opt/rocm-5.2/hip"),
+            ("PATH", "/opt/rocm-5.2/bin:/usr/bin"),
+            ("ROCM_PATH", "/opt/rocm-5.2"),
+        ];
+        let mut env = environment(&tier);
+        rocm_env(&mut env);
+        assert_eq!(env, environment(&tier));
+    }
+
+    #[test]
+    fn cuda_is_where_the_tier_says() {
+        let mut env = environment(&[("CUDA_HOME", "/cuda"), ("LIBRARY_PATH", "/lib")]);
+        cuda_env(&mut env);
+        assert_eq!(
+            env,
+            environment(&[("CUDA_HOME", "/cuda"), ("LIBRARY_PATH", "/lib:/cuda/lib64/stubs")])
+        );
+    }
 
     #[test]
     fn numbers_fit_an_address() {

@@ -46,11 +46,26 @@ case $(number store.wheelbase.internal) in
     4) store=gha needed='(ACTIONS_RESULTS_URL|ACTIONS_CACHE_URL|SCCACHE_GHA_CACHE_URL)=' known_words='ACTIONS_[A-Z0-9_]*|SCCACHE_GHA_[A-Z0-9_]*' ;;
 esac
 
+# hipcc at its places: AMD's packages put it below ROCM_PATH with a link in /usr/bin, and a distribution the other way round.
+hipccs() {
+    for hipcc in "${ROCM_PATH:-/opt/rocm}/bin/hipcc" /opt/rocm/bin/hipcc /usr/bin/hipcc; do
+        if [ -x "$hipcc" ]; then readlink -f "$hipcc"; fi
+    done | sort -u
+}
+
+# hipcc calls clang, and clang takes in the GPU's library as bitcode: neither is seen by a cache that looks at hipcc and at
+# the source.
+for hipcc in $(hipccs); do
+    "$hipcc" --version
+    cat "${ROCM_PATH:-/opt/rocm}"/amdgcn/bitcode/*.bc /usr/lib/*/amdgcn/bitcode/*.bc
+done >/tmp/hip 2>/dev/null || :
+
 # Terms on which a compile should find its objects in the cache: those of the last compile of this wheel, as long as
 # compilers, packages, environment and command are the same. A compile on new terms may well find none.
 known=
 terms=$({
     for compiler in cc c++ "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do "$compiler" --version 2>/dev/null || :; done
+    cat /tmp/hip
     ls /opt/venv/lib/python*/site-packages
     env | grep -vi _proxy= | sort
     echo "$command $store"
@@ -91,6 +106,15 @@ if [ "$cache" = ccache ]; then
             printf '#!/bin/sh\nPATH=%s CCACHE_COMPILERTYPE=nvcc exec ccache %s-uncached "$@"\n' "$plain" "$nvcc" >"$nvcc"
             chmod 755 "$nvcc"
         fi
+    done
+    for hipcc in $(hipccs); do
+        mv "$hipcc" "$hipcc-uncached"
+        # Inside of it nothing is cached a second time.
+        printf '#!/bin/sh\nunset HIP_CLANG_LAUNCHER\nPATH=%s CCACHE_COMPILERTYPE=clang exec ccache %s-uncached "$@"\n' "$plain" "$hipcc" >"$hipcc"
+        chmod 755 "$hipcc"
+        # For the clang that CMake calls, and for a hipcc that stands elsewhere.
+        HIP_CLANG_LAUNCHER=$(command -v ccache)
+        export HIP_CLANG_LAUNCHER CMAKE_HIP_COMPILER_LAUNCHER=ccache CCACHE_EXTRAFILES=/tmp/hip
     done
     # The size is no setting of the cache's own file: stages that start at once would write it at once.
     CCACHE_MAXSIZE=$(number cache.wheelbase.internal)M
@@ -192,8 +216,20 @@ if [ "$cache" = sccache ]; then
         mv "$nvcc" "$nvcc-uncached"
         launcher "$nvcc" "$nvcc-uncached" "PATH=$PATH"
     fi
+    for hipcc in $(hipccs); do
+        mv "$hipcc" "$hipcc-uncached"
+        # hipcc takes C++ for HIP unless it is told otherwise, and sccache goes by the name of the file.
+        printf '#!/bin/sh\nunset HIP_CLANG_LAUNCHER\nif [ -n "${WHEELBASE_LAUNCHED-}" ]; then exec %s-uncached "$@"; fi\n' "$hipcc" >"$hipcc"
+        printf 'c= x=${HIP_COMPILE_CXX_AS_HIP#1}\nfor word; do case $word in -c) c=c ;; -x* | *.c) x=x ;; esac; done\n' >>"$hipcc"
+        printf 'if [ "$c$x" = c ]; then set -- -x hip "$@"; fi\nWHEELBASE_LAUNCHED=1 PATH=%s exec /wheelbase/sccache/sccache %s-uncached "$@"\n' \
+            "$PATH" "$hipcc" >>"$hipcc"
+        chmod 755 "$hipcc"
+        SCCACHE_C_CUSTOM_CACHE_BUSTER=$(sha256sum </tmp/hip)
+        export SCCACHE_C_CUSTOM_CACHE_BUSTER HIP_CLANG_LAUNCHER=/wheelbase/bin/wheelbase-launch \
+            CMAKE_HIP_COMPILER_LAUNCHER=/wheelbase/bin/wheelbase-launch
+    done
     # For compilers that CMake finds elsewhere. A launcher of a launcher would hash the script and not the compiler.
-    printf '#!/bin/sh\ncase $1 in /wheelbase/bin/* | %s) exec "$@" ;; esac\nWHEELBASE_LAUNCHED=1 exec /wheelbase/sccache/sccache "$@"\n' \
+    printf '#!/bin/sh\ncase $1 in /wheelbase/bin/* | */hipcc | %s) exec "$@" ;; esac\nWHEELBASE_LAUNCHED=1 exec /wheelbase/sccache/sccache "$@"\n' \
         "$nvcc" >/wheelbase/bin/wheelbase-launch
     chmod 755 /wheelbase/bin/wheelbase-launch
     for language in C CXX CUDA; do export "CMAKE_${language}_COMPILER_LAUNCHER=/wheelbase/bin/wheelbase-launch"; done

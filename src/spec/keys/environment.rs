@@ -2,6 +2,9 @@
 
 use super::{ABSOLUTE, Form, IMAGE, Key, Kind, NAME, PATH, TEXTS, key, required};
 
+const ARCHS: Kind = Kind::Array(&Kind::Shaped(
+    "^([0-9]+\\.[0-9][af]?(\\+PTX)?|gfx[0-9a-f]+(-[0-9]+)?(-generic)?(:(sramecc|xnack)[+-])*)$",
+));
 const URL: Kind = Kind::Shaped("^https?://");
 const SHA256: Kind = Kind::Shaped("^[0-9a-fA-F]{64}$");
 const ARCHIVE: Kind = Kind::Forms(&[Form {
@@ -39,6 +42,14 @@ pub(super) const KEYS: &[Key] = &[
         "cuda = \"12.8.1\"",
     ),
     key(
+        "gpu.rocm",
+        Kind::Shaped("^[0-9]+\\.[0-9]+(\\.[1-9][0-9]*)?$"),
+        "",
+        "The version of ROCm, in the place of `cuda`; together with `os` it names the `rocm/dev-ubuntu` image of tier devel. Tiers \
+         base and runtime are the system alone, since AMD publishes no image without the compiler.",
+        "rocm = \"6.4\"",
+    ),
+    key(
         "gpu.os",
         Kind::Shaped("^[a-z0-9.]+$"),
         "",
@@ -54,10 +65,19 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "gpu.archs",
-        Kind::Array(&Kind::Shaped("^[0-9]+\\.[0-9][af]?(\\+PTX)?$")),
+        ARCHS,
         "",
-        "The compute capabilities that wheels are compiled for; needed as soon as a wheel has GPU code.",
+        "The GPUs that wheels are compiled for, as compute capabilities or as `gfx` targets of AMD's; needed as soon as a wheel has \
+         GPU code.",
         "archs = [\"8.0\", \"9.0\", \"12.0+PTX\"]",
+    ),
+    key(
+        "gpu.compiler-archs",
+        ARCHS,
+        "from the [table](#compute-capabilities) of toolkits",
+        "What the compiler of tier devel can emit, where it is another one than the toolkit's or newer than the table: `archs` is \
+         checked against it.",
+        "compiler-archs = [\"9.0\", \"10.0\", \"13.0\"]",
     ),
     key(
         "gpu.mirror",
@@ -70,27 +90,27 @@ pub(super) const KEYS: &[Key] = &[
         "gpu.tiers",
         Kind::Table,
         "",
-        "Images that are taken as tiers outright; each wins over what `cuda` would give.",
+        "Images that are taken as tiers outright; each wins over what `cuda` or `rocm` would give.",
         "tiers.devel = \"nvcr.io/nvidia/pytorch:25.03-py3\"",
     ),
     key(
         "gpu.tiers.base",
         IMAGE,
-        "from `gpu.cuda`",
+        "from `gpu.cuda` or `gpu.rocm`",
         "The image of tier `base`: the driver's interface only.",
         "tiers.base = \"ubuntu:24.04\"",
     ),
     key(
         "gpu.tiers.runtime",
         IMAGE,
-        "from `gpu.cuda`",
+        "from `gpu.cuda` or `gpu.rocm`",
         "The image of tier `runtime`: the toolkit's shared libraries.",
         "tiers.runtime = \"registry.example/cuda-runtime:12.8\"",
     ),
     key(
         "gpu.tiers.devel",
         IMAGE,
-        "from `gpu.cuda`",
+        "from `gpu.cuda` or `gpu.rocm`",
         "The image of tier `devel`: compiler and headers; wheels are compiled on it.",
         "tiers.devel = \"nvcr.io/nvidia/pytorch:25.03-py3\"",
     ),
@@ -346,7 +366,7 @@ pub(super) const KEYS: &[Key] = &[
         NAME,
         "the value of `name`",
         "Files with the same scope share one cache: it names the cache mount, and the objects in a store; it never enters a \
-         layer's key.",
+         layer's key. For AMD's GPUs the targets of `gpu.archs` are added to it, except for wheels with arch = \"any\".",
         "scope = \"rocm-pytorch\"",
     ),
     key(

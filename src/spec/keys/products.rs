@@ -366,7 +366,8 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "images.*.forbid.paths",
         Kind::Array(&Kind::Shaped("^(/|\\*\\*/)")),
-        "[\"**/bin/nvcc\", \"/usr/local/cuda/include\"] on tiers base and runtime, [] on devel",
+        "[\"**/bin/nvcc\", \"/usr/local/cuda/include\"] on tiers base and runtime ([\"**/bin/hipcc\", \"/opt/rocm/include\", \
+         \"/opt/rocm/llvm/bin\"] for AMD's GPUs), [] on devel",
         "Absolute paths, or patterns with `*`, `?` and `**` over the whole path.",
         "paths = [\"**/bin/nvcc\", \"/usr/local/cuda/include\"]",
     ),

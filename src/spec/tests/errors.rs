@@ -20,6 +20,13 @@ fn small(from: &str, to: &str) -> String {
     SMALL.replace(from, to)
 }
 
+/// The small file for AMD's GPUs, with one piece replaced.
+fn rocm(from: &str, to: &str) -> String {
+    let text = small("cuda = \"12.8.1\"", "rocm = \"6.4\"");
+    assert_eq!(text.matches(from).count(), 1, "{from}");
+    text.replace(from, to)
+}
+
 /// The small file with lines added to its image.
 fn image(lines: &str) -> String {
     format!("{SMALL}{lines}\n")
@@ -59,9 +66,9 @@ cases! {
     unknown_key_in_source: errors(&wheel("source = { pth = \"x\" }"));
     unknown_key_in_forbid: errors(&image("forbid.path = [\"/x\"]"));
     unknown_key_of_another_table: errors(&image("cudnn = true"));
-    unknown_key_without_guess: errors(&small("cuda =", "rocm = \"6.4\"\ncuda ="));
+    unknown_key_without_guess: errors(&small("cuda =", "oneapi = \"2025.1\"\ncuda ="));
     unknown_keys_of_later_releases: errors(concat!(
-        "name = \"mai-job\"\n[gpu]\nrocm = \"6.4\"\ntiers.devel = \"a\"\ntiers.runtime = \"b\"\narchs = [\"9.0\"]\n",
+        "name = \"mai-job\"\n[gpu]\noneapi = \"2025.1\"\ntiers.devel = \"a\"\ntiers.runtime = \"b\"\narchs = [\"9.0\"]\n",
         "[python]\nversion = \"3.12\"\n[compiler-cache]\ntool = \"sccache\"\nbackend = \"webdav\"\nrequire = true\n",
         "[wheels.x]\nsource = { url = \"https://files.example/x.whl\", sha256 = \"0\" }\n[layer-cache]\nfrozen = \"-ref\"\n",
         "[images.serve]\npackages = [\"mai-serve\"]\nwheels = [\"x\"]\n[matrix]\n",
@@ -161,6 +168,26 @@ cases! {
     arch_removed: errors(&small("12.8.1\"", "13.0.2\"\narchs = [\"7.0\", \"9.0\"]"));
     arch_of_another_spelling: errors(&small("os =", "archs = [\"sm_90\", \"Hopper\", \"9.0\", \"9.0\"]\nos ="));
     archs_missing: errors(&format!("{SMALL}wheels = [\"a\", \"b\"]\n[wheels.a]\nsource = {{ lock = true }}\n[wheels.b]\nsource = {{ lock = true }}\n"));
+    rocm_beside_cuda: errors(&small("cuda =", "rocm = \"6.4\"\narchs = [\"gfx942\"]\ncuda ="));
+    rocm_with_a_patch_level_of_0: errors(&rocm("6.4", "6.4.0"));
+    rocm_in_one_part: errors(&rocm("6.4", "6"));
+    rocm_without_os: errors(&rocm("os = \"ubuntu22.04\"\n", ""));
+    rocm_on_another_system: errors(&rocm("ubuntu22.04", "rockylinux9"));
+    rocm_archs_of_another_vendor: errors(&rocm("os =", "archs = [\"9.0\", \"MI300X\", \"gfx90A\"]\nos ="));
+    rocm_arch_too_new: errors(&rocm("os =", "archs = [\"gfx90a\", \"gfx950\"]\nos ="));
+    rocm_arch_dropped: errors(&rocm("6.4\"", "7.2\"\narchs = [\"gfx940\"]"));
+    rocm_arch_of_no_gpu: errors(&rocm("os =", "archs = [\"gfx943\"]\nos ="));
+    rocm_arch_features: errors(&rocm(
+        "os =",
+        "archs = [\"gfx90a\", \"gfx90a:xnack+\", \"gfx1100:xnack+\", \"gfx942:xnack\", \"gfx942:ecc+\"]\nos ="
+    ));
+    rocm_archs_missing: errors(&format!(
+        "{}wheels = [\"a\"]\n[wheels.a]\nsource = {{ lock = true }}\n", rocm("6.4", "6.4")
+    ));
+    rocm_arch_on_cuda: errors(&small("os =", "archs = [\"9.0\", \"gfx942\"]\nos ="));
+    arch_beside_those_of_the_compiler: errors(&rocm(
+        "os =", "archs = [\"gfx942\", \"gfx950\"]\ncompiler-archs = [\"gfx942\", \"gfx1100\"]\nos ="
+    ));
     mirror_is_a_url: errors(&small("os =", "mirror = \"https://zot.example:5000/x\"\nos ="));
     tiers_missing: errors("name = \"x\"\n[python]\nversion = \"3.12\"\n[images.a]\npackages = [\"a\"]\n[images.b]\npackages = [\"a\"]\n");
     tier_is_no_reference: errors(&small("os =", "tiers.devel = \"NVIDIA/cuda\"\ntiers.base = \"a:b:c\"\nos ="));
@@ -190,6 +217,8 @@ cases! {
     no_images: errors("name = \"x\"\n[python]\nversion = \"3.12\"\n[images]\n");
     default_unknown: errors(&format!("default = \"srve\"\n{SMALL}"));
 
+    warning_rocm_outside_of_the_table: warnings(&rocm("6.4\"", "7.14\"\narchs = [\"gfx1310\"]\ncudnn = true"));
+    warning_rocm_on_a_system_too_new: warnings(&rocm("6.4\"\nos = \"ubuntu22.04", "6.1\"\nos = \"ubuntu24.04").replace("3.10", "3.12"));
     warning_newer_than_the_table: warnings(&small("12.8.1", "14.0.0"));
     warning_end_of_life: warnings(&small("12.8.1", "12.8.0"));
     warning_own_variables: warnings(&wheel("source = { lock = true }\nenv = { MAX_JOBS = \"4\" }"));

@@ -3,7 +3,8 @@
 use crate::Group;
 
 mod caches;
+mod rocm;
 mod store;
 mod stored;
 
-pub(crate) const CLAIMS: &[Group] = &[caches::claims, store::claims, stored::claims];
+pub(crate) const CLAIMS: &[Group] = &[caches::claims, rocm::claims, store::claims, stored::claims];
