@@ -45,7 +45,7 @@ async fn ask(
     options: &Options,
     platforms: Vec<Platform>,
 ) -> Result<(Definition, String, Vec<Questions>), Failure> {
-    let definition = read::definition(client, options).await?;
+    let mut definition = read::definition(client, options).await?;
     let image = choose(&definition.spec, options.target())?;
     let foreseen = plan::foreseen(&definition.spec, &definition.spec.images[&image]);
     let mut questions = Vec::new();
@@ -56,6 +56,7 @@ async fn ask(
         }
         questions.push(asked);
     }
+    definition.read_manifests(client, options).await?;
     Ok((definition, image, questions))
 }
 
@@ -81,6 +82,7 @@ pub(super) async fn planned(read: &Read, image: &str, questions: Questions) -> R
         spec: &read.spec,
         lock: read.lock.as_ref(),
         projects: &read.projects,
+        manifests: &read.manifests,
         platform: questions.platform.clone(),
         resolved: &unresolved,
         images: &images,

@@ -235,18 +235,31 @@ pub struct Compile {
     pub root: Root,
     /// The source.
     pub source: Source,
+    /// The folder of the source to build in; empty for its root.
+    pub folder: String,
     /// Command of the spec; `None` for the default one.
     pub command: Option<String>,
     /// The spec's and the architectures', sorted.
     pub env: BTreeMap<String, String>,
     /// `None` when nothing is cached.
     pub cache: Option<CompilerCache>,
-    /// Compilers at once; `None` when the step works it out. Not part of the key.
-    pub jobs: Option<u32>,
+    /// What it takes of the builder. Not part of the key.
+    pub pace: Pace,
     /// Whether the build may use the network.
     pub network: bool,
     /// `Some(index)`: the build is isolated, and its backend comes from this index (empty: uv's default one).
     pub backend_index: Option<String>,
+}
+
+/// What a compile takes of the builder. 0 is for what nobody has said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Compiles at once on the builder, those of other builds counted; 0 for any number.
+    pub slots: u32,
+    /// Compilers at once; 0 when the step works it out.
+    pub jobs: u32,
+    /// Megabytes that a compiler takes at most; 0 for what is usual.
+    pub job_megabytes: u32,
 }
 
 /// A source that has to be made ready before anything is built from it. Wheels from one source share it.
@@ -308,6 +321,8 @@ pub enum Source {
         /// The folder, absolute.
         path: String,
     },
+    /// Crates of the build context that are compiled together.
+    Crates(Crates),
     /// What a [`Work::Prepare`] has made.
     Prepared {
         /// That stage.
@@ -315,6 +330,23 @@ pub enum Source {
         /// Folder of it, empty for its root.
         subdir: String,
     },
+}
+
+/// The part of the build context that a crate is compiled from. Patterns are Docker's, relative to `base`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crates {
+    /// The folder that all of it is in, relative to the context; `.` for the context itself.
+    pub base: String,
+    /// Only these; empty for all.
+    pub include: Vec<String>,
+    /// Never these; `!` takes back.
+    pub exclude: Vec<String>,
+    /// A manifest of the workspace in place of its own: path relative to `base`, and text.
+    pub manifest: Option<(String, String)>,
+    /// Folders of the crates, relative to the context.
+    pub crates: BTreeSet<String>,
+    /// What is asked of the client for it, relative to the context.
+    pub sent: BTreeSet<String>,
 }
 
 /// A compiler cache in a cache mount, and perhaps in a store outside the builder.
@@ -429,12 +461,19 @@ impl ReadyWheel {
     }
 }
 
+impl Crates {
+    /// Whether it is less than a folder with all that is in it.
+    pub fn is_part(&self) -> bool {
+        !self.include.is_empty() || self.manifest.is_some()
+    }
+}
+
 impl Source {
     /// The stage that it comes from, if it comes from one.
     pub fn stage(&self) -> Option<StageId> {
         match self {
             Self::Image { image: stage, .. } | Self::Prepared { stage, .. } => Some(*stage),
-            Self::Context { .. } | Self::Git { .. } | Self::Archive(_) => None,
+            Self::Context { .. } | Self::Crates(_) | Self::Git { .. } | Self::Archive(_) => None,
         }
     }
 }
@@ -453,8 +492,10 @@ impl Work {
     /// The paths of the build context that it reads, `.` for all of it.
     pub fn context_paths(&self) -> Vec<&str> {
         let mut paths = Vec::new();
-        if let Some(Source::Context { path, .. }) = self.source() {
-            paths.push(path.as_str());
+        match self.source() {
+            Some(Source::Context { path, .. }) => paths.push(path.as_str()),
+            Some(Source::Crates(crates)) => paths.extend(crates.sent.iter().map(String::as_str)),
+            _ => {}
         }
         match self {
             Self::Prepare(prepare) => paths.extend(prepare.patches.iter().map(String::as_str)),

@@ -30,6 +30,8 @@ pub struct Spec {
     pub system: System,
     /// `[compiler-cache]`.
     pub compiler_cache: CompilerCache,
+    /// `build.slots`: how many wheels may be compiled at once on a builder; `None` for any number. Never part of a key.
+    pub slots: Option<u32>,
     /// `[layers]`.
     pub layers: Layers,
     /// `[wheels.NAME]` by normalised name (PEP 503).
@@ -50,6 +52,7 @@ impl Spec {
             uv,
             system,
             compiler_cache,
+            slots,
             layers,
             wheels,
             images,
@@ -62,6 +65,7 @@ impl Spec {
             && *uv == other.uv
             && *system == other.system
             && *compiler_cache == other.compiler_cache
+            && *slots == other.slots
             && *layers == other.layers
             && *wheels == other.wheels
             && *images == other.images
@@ -344,6 +348,8 @@ pub struct Wheel {
     pub any_arch: bool,
     /// `jobs`: how many compilers may run at once; `None` lets the step work it out. Never part of a key.
     pub jobs: Option<u32>,
+    /// `job-memory`: the bytes of a job; `None` for what is usual. Never part of a key.
+    pub job_memory: Option<u64>,
     /// `network = true`: the build may use the network.
     pub network: bool,
 }

@@ -24,7 +24,9 @@ mod mistakes;
 mod progress;
 mod quickstart;
 mod roads;
+mod rust;
 mod sccache;
+mod slots;
 mod sources;
 
 /// The image `serve` of the untouched quickstart, built and exported once for all tests.

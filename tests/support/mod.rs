@@ -14,7 +14,9 @@ pub(crate) mod plain;
 pub(crate) mod progress;
 pub(crate) mod project;
 pub(crate) mod registry;
+pub(crate) mod rust;
 pub(crate) mod sccache;
+pub(crate) mod slow;
 pub(crate) mod store;
 pub(crate) mod tree;
 
