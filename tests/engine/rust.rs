@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use crate::support::build::Build;
 use crate::support::engine::lab;
-use crate::support::project::{lab_file, serve_file};
+use crate::support::git::{Server, git};
+use crate::support::project::{Project, lab_file, serve_file};
 use crate::support::rust::{STEP, UNCACHED, project, says, value};
 use crate::support::sccache::{again, counts};
 use crate::support::unique;
@@ -114,5 +115,95 @@ fn sccache_answers_for_rustc() -> Result<()> {
     let warm = Build::of(&lab, &project).target("app").succeed()?;
     let counted = counts(&warm, "app")?;
     assert!(counted["hits"] == misses && counted["misses"] == 0, "{counted}");
+    Ok(())
+}
+
+#[test]
+fn what_cargo_fetches_is_kept_for_the_next_compile() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let server = Server::start()?;
+    let fetched = Project::empty()?;
+    let word = unique();
+    fetched.write(
+        "Cargo.toml",
+        "[package]\nname = \"fetched\"\nversion = \"1.0.0\"\n",
+    )?;
+    fetched.write("src/lib.rs", &format!("pub const VALUE: &str = \"{word}\";\n"))?;
+    git(fetched.path(), &["init", "--quiet"])?;
+    let commit = server.commit("fetched", fetched.path())?;
+
+    let wheel =
+        format!("source = {{ path = \"crates/app\" }}\nnetwork = true\nenv = {{ SALT = \"{word}\" }}");
+    let project = project(&lab, &wheel, UNCACHED)?;
+    let manifest = project.read("crates/inner/Cargo.toml")?;
+    let dependency = format!(
+        "fetched = {{ git = \"{}\", rev = \"{commit}\" }}\n",
+        server.url("fetched")
+    );
+    project.write(
+        "crates/inner/Cargo.toml",
+        &format!("{manifest}[dependencies]\n{dependency}"),
+    )?;
+    project.write("crates/inner/src/lib.rs", "pub use fetched::VALUE;\n")?;
+    // With a lock cargo has no reason to ask whether there is anything new.
+    let source = format!("git+{}?rev={commit}#{commit}", server.url("fetched"));
+    project.edit(
+        "Cargo.lock",
+        "[[package]]\nname = \"inner\"\nversion = \"1.0.0\"\n",
+        &format!(
+            "[[package]]\nname = \"fetched\"\nversion = \"1.0.0\"\nsource = \"{source}\"\n\n\
+             [[package]]\nname = \"inner\"\nversion = \"1.0.0\"\ndependencies = [\n \"fetched\",\n]\n"
+        ),
+    )?;
+    let (built, said) = says(&lab, &project)?;
+    assert_eq!(said, format!("{word} stamp"));
+    assert!(
+        built.progress.log().contains("Updating git repository"),
+        "{}",
+        built.progress.log()
+    );
+
+    drop(server);
+    again(&project)?;
+    let built = Build::of(&lab, &project).target("app").succeed()?;
+    let log = built.progress.log();
+    assert!(
+        log.contains("Compiling fetched") && !log.contains("Updating git repository"),
+        "{log}"
+    );
+    Ok(())
+}
+
+#[test]
+fn vendored_crates_need_no_network() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let project = project(&lab, "source = { path = \"crates/app\" }", UNCACHED)?;
+    let word = unique();
+    let manifest = project.read("crates/inner/Cargo.toml")?;
+    project.write(
+        "crates/inner/Cargo.toml",
+        &format!("{manifest}[dependencies]\nsupplied = \"1\"\n"),
+    )?;
+    project.write("crates/inner/src/lib.rs", "pub use supplied::VALUE;\n")?;
+    // Nothing is asked of anybody: the step is offline and says so at once.
+    let failed = Build::of(&lab, &project).target("app").fail()?;
+    let log = failed.progress.log();
+    assert!(log.contains("supplied") && log.contains("offline"), "{log}");
+
+    project.write(
+        ".cargo/config.toml",
+        "[source.crates-io]\nreplace-with = \"here\"\n[source.here]\ndirectory = \"vendor\"\n",
+    )?;
+    project.write(
+        "vendor/supplied/Cargo.toml",
+        "[package]\nname = \"supplied\"\nversion = \"1.2.3\"\n",
+    )?;
+    project.write(
+        "vendor/supplied/src/lib.rs",
+        &format!("pub const VALUE: &str = \"{word}\";\n"),
+    )?;
+    project.write("vendor/supplied/.cargo-checksum.json", "{\"files\":{}}")?;
+    let (_, said) = says(&lab, &project)?;
+    assert_eq!(said, format!("{word} stamp"));
     Ok(())
 }
