@@ -123,7 +123,7 @@ impl Workspace {
         let replacements = patches
             .chain(table(document, "replace"))
             .flat_map(Table::iter)
-            .filter_map(|(_, crate_)| text(as_table(crate_)?, "path"));
+            .filter_map(|(_, replacement)| text(as_table(replacement)?, "path"));
         let lists = ["members", "default-members"].into_iter();
         Self {
             members: texts(workspace, "members"),

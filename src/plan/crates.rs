@@ -4,11 +4,14 @@
 //! workspace's `Cargo.toml` and `Cargo.lock`. An edit of any other crate must compile nothing. So only these are taken,
 //! with a `Cargo.toml` of the workspace that names no other member: cargo refuses a workspace in which one lacks.
 
+mod part;
+
 use std::collections::BTreeSet;
 
-use super::model::{Crates, Source};
+use self::part::{Walk, below, common, inside, joined, within};
+use super::model::Source;
 use super::source::{folder, junk};
-use crate::lock::{Manifest, Manifests, Workspace};
+use crate::lock::Manifests;
 use crate::spec::{Spec, WheelSource};
 
 /// What cargo reads of a workspace's root beside the manifest: versions, settings, the toolchain, and the folder that
@@ -20,6 +23,30 @@ const OF_THE_ROOT: [&str; 5] = [
     "rust-toolchain.toml",
     "vendor",
 ];
+
+/// The part of the build context that a crate is compiled from. Patterns are Docker's, relative to `base`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crates {
+    /// The folder that all of it is in, relative to the context; `.` for the context itself.
+    pub base: String,
+    /// Only these; empty for all.
+    pub include: Vec<String>,
+    /// Never these; `!` takes back.
+    pub exclude: Vec<String>,
+    /// A manifest of the workspace in place of its own: path relative to `base`, and text.
+    pub manifest: Option<(String, String)>,
+    /// Folders of the crates, relative to the context.
+    pub crates: BTreeSet<String>,
+    /// What is asked of the client for it, relative to the context.
+    pub sent: BTreeSet<String>,
+}
+
+impl Crates {
+    /// Whether it is less than a folder with all that is in it.
+    pub fn is_part(&self) -> bool {
+        !self.include.is_empty() || self.manifest.is_some()
+    }
+}
 
 /// Files, relative to the build context, that planning has still to see to know what wheels are compiled from. Each answer
 /// may lead to further ones; with none left all are known.
@@ -71,8 +98,8 @@ pub(super) fn source(
         files.extend(OF_THE_ROOT.iter().map(|name| joined(root, name)));
         let own = joined(root, "Cargo.toml");
         if workspace.lists_members() {
-            let members = part.built.iter().filter(|crate_| *crate_ != root);
-            let members = members.filter_map(|crate_| below(root, crate_)).collect();
+            let members = part.built.iter().filter(|package| *package != root);
+            let members = members.filter_map(|package| below(root, package)).collect();
             manifest = Some((here(&own), workspace.with_members(&members)));
         } else {
             files.insert(own);
@@ -117,196 +144,6 @@ pub(super) fn source(
         .filter(|folder| folder != ".")
         .unwrap_or_default();
     Some((Source::Crates(crates), build_in))
-}
-
-/// What belongs to the crates of a folder. All paths are relative to the build context.
-struct Part<'a> {
-    /// The crates that are built.
-    built: BTreeSet<String>,
-    /// These, and all that they depend on by path.
-    crates: BTreeSet<String>,
-    /// The workspace with its folder.
-    root: Option<(String, &'a Workspace)>,
-    /// Files that manifests name.
-    files: BTreeSet<String>,
-}
-
-/// A walk through manifests, which notes those that nobody has looked for.
-struct Walk<'a> {
-    known: &'a Manifests,
-    path: String,
-    missing: BTreeSet<String>,
-}
-
-impl<'a> Walk<'a> {
-    fn new(known: &'a Manifests, path: String) -> Self {
-        Self {
-            known,
-            path,
-            missing: BTreeSet::new(),
-        }
-    }
-
-    /// The manifest of a folder, when it has one and it is known.
-    fn manifest(&mut self, folder: &str) -> Option<&'a Manifest> {
-        let found = self.known.of_folder(folder);
-        if found.is_none() {
-            self.missing.insert(joined(folder, "Cargo.toml"));
-        }
-        found.flatten()
-    }
-
-    /// What belongs to the crates of the folder; `None` when it has none, or when something is missing.
-    fn part(&mut self) -> Option<Part<'a>> {
-        let path = self.path.clone();
-        // Asked for together, since each question is a transfer.
-        let own = self.manifest(&path).is_some();
-        let usual = joined(&path, "rust");
-        let beside = self.manifest(&usual).is_some();
-        for folder in above(&path) {
-            self.manifest(&folder);
-        }
-        let Some(named) = self.known.of_project(&path) else {
-            self.missing.insert(joined(&path, "pyproject.toml"));
-            return None;
-        };
-        let mut built: BTreeSet<String> = named.iter().filter_map(|crate_| within(&path, crate_)).collect();
-        if built.is_empty() && own {
-            built.insert(path);
-        } else if built.is_empty() && beside {
-            // Where maturin looks next.
-            built.insert(usual);
-        }
-        let first = built.first()?.clone();
-        // A crate that is a workspace's root alone is none.
-        let root = self.root(&first);
-        let mut part = Part {
-            crates: BTreeSet::new(),
-            files: BTreeSet::new(),
-            root: root.clone(),
-            built,
-        };
-        let mut next: Vec<String> = part.built.iter().cloned().collect();
-        if let Some((folder, workspace)) = &root {
-            next.extend(
-                workspace
-                    .replacements
-                    .iter()
-                    .filter_map(|path| within(folder, path)),
-            );
-            part.files
-                .extend(workspace.files.iter().filter_map(|file| within(folder, file)));
-        }
-        while let Some(folder) = next.pop() {
-            if !part.crates.insert(folder.clone()) {
-                continue;
-            }
-            let Some(manifest) = self.manifest(&folder) else {
-                continue;
-            };
-            next.extend(manifest.paths.iter().filter_map(|path| within(&folder, path)));
-            part.files
-                .extend(manifest.files.iter().filter_map(|file| within(&folder, file)));
-            if let Some((root, workspace)) = &root {
-                let inherited = manifest.inherited.iter();
-                let inherited = inherited.filter_map(|name| workspace.dependencies.get(name));
-                next.extend(inherited.filter_map(|path| within(root, path)));
-            }
-        }
-        if self.missing.is_empty() {
-            let is_crate = |folder: &String| {
-                self.known
-                    .of_folder(folder)
-                    .flatten()
-                    .is_some_and(|found| found.package)
-            };
-            return part.built.iter().all(is_crate).then_some(part);
-        }
-        // What a crate of the workspace is likely to need is asked for with what is needed for sure.
-        if let Some((folder, workspace)) = &root {
-            let plain = workspace
-                .members
-                .iter()
-                .filter(|member| !member.contains(['*', '?', '[']));
-            for likely in plain.chain(workspace.dependencies.values()) {
-                if let Some(likely) = within(folder, likely) {
-                    self.manifest(&likely);
-                }
-            }
-        }
-        None
-    }
-
-    /// The root of the workspace that a crate belongs to, found as cargo finds it.
-    fn root(&mut self, crate_: &str) -> Option<(String, &'a Workspace)> {
-        let manifest = self.manifest(crate_)?;
-        if let Some(root) = &manifest.root {
-            return Some((crate_.to_owned(), root));
-        }
-        if let Some(pointer) = &manifest.workspace {
-            let folder = within(crate_, pointer)?;
-            let root = self.manifest(&folder)?.root.as_ref()?;
-            return Some((folder, root));
-        }
-        for folder in above(crate_) {
-            if let Some(root) = self.manifest(&folder).and_then(|manifest| manifest.root.as_ref()) {
-                let mut excluded = root.exclude.iter().filter_map(|path| within(&folder, path));
-                if !excluded.any(|path| inside(&path, crate_)) {
-                    return Some((folder, root));
-                }
-            }
-        }
-        None
-    }
-}
-
-/// A path relative to a folder, relative to the context; `None` for one outside of it.
-fn within(folder: &str, path: &str) -> Option<String> {
-    let path = super::beside(&joined(folder, "Cargo.toml"), path);
-    (path != ".." && !path.starts_with("../")).then_some(path)
-}
-
-/// The folders that a folder is in, innermost first.
-fn above(folder: &str) -> Vec<String> {
-    let mut folders = Vec::new();
-    let mut rest = folder;
-    while rest != "." {
-        rest = rest.rsplit_once('/').map_or(".", |(above, _)| above);
-        folders.push(rest.to_owned());
-    }
-    folders
-}
-
-/// Whether a path is a folder or in it.
-fn inside(folder: &str, path: &str) -> bool {
-    below(folder, path).is_some()
-}
-
-/// A path relative to a folder that it is in; `.` for the folder itself.
-fn below(folder: &str, path: &str) -> Option<String> {
-    if folder == path {
-        return Some(".".to_owned());
-    }
-    if folder == "." {
-        return Some(path.to_owned());
-    }
-    let rest = path.strip_prefix(folder)?.strip_prefix('/')?;
-    Some(rest.to_owned())
-}
-
-/// The innermost folder that holds both.
-fn common(one: &str, other: &str) -> String {
-    let folders = std::iter::once(one.to_owned()).chain(above(one));
-    let mut folders = folders.filter(|folder| inside(folder, other));
-    folders.next().unwrap_or_else(|| ".".to_owned())
-}
-
-fn joined(folder: &str, path: &str) -> String {
-    match (folder, path) {
-        (".", path) => path.to_owned(),
-        (folder, ".") => folder.to_owned(),
-        (folder, path) => format!("{folder}/{path}"),
-    }
 }
 
 #[cfg(test)]

@@ -44,14 +44,14 @@ mod wheel;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
 pub use counts::{COUNTS, Counted, Counts, read_report, report};
-pub use crates::manifest_paths;
+pub use crates::{Crates, manifest_paths};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
 pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
-    CacheTool, Compile, CompilerCache, CopyTree, Crates, Download, Forbidden, ImagePlan, ImageSource,
-    Install, Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage,
-    StageId, Supply, System, Work,
+    CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
+    Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId,
+    Supply, System, Work,
 };
 // What keeps objects outside the builder is said alike in a spec and in a plan.
 pub use crate::spec::{Store, StoreKind};

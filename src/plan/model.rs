@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::crates::Crates;
 use super::key::{Input, Key};
 use crate::diagnostic::Location;
 use crate::lock::Indexes;
@@ -332,23 +333,6 @@ pub enum Source {
     },
 }
 
-/// The part of the build context that a crate is compiled from. Patterns are Docker's, relative to `base`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Crates {
-    /// The folder that all of it is in, relative to the context; `.` for the context itself.
-    pub base: String,
-    /// Only these; empty for all.
-    pub include: Vec<String>,
-    /// Never these; `!` takes back.
-    pub exclude: Vec<String>,
-    /// A manifest of the workspace in place of its own: path relative to `base`, and text.
-    pub manifest: Option<(String, String)>,
-    /// Folders of the crates, relative to the context.
-    pub crates: BTreeSet<String>,
-    /// What is asked of the client for it, relative to the context.
-    pub sent: BTreeSet<String>,
-}
-
 /// A compiler cache in a cache mount, and perhaps in a store outside the builder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompilerCache {
@@ -458,13 +442,6 @@ impl ReadyWheel {
             Self::Download(file) => &file.filename,
             Self::Context { path } => path.rsplit('/').next().unwrap_or(path),
         }
-    }
-}
-
-impl Crates {
-    /// Whether it is less than a folder with all that is in it.
-    pub fn is_part(&self) -> bool {
-        !self.include.is_empty() || self.manifest.is_some()
     }
 }
 
