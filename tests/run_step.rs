@@ -217,6 +217,7 @@ fn jobs_are_what_cores_and_memory_allow() {
     assert_eq!(builder.jobs([0, 0, 9000], None), (1, 1), "one job is of 9 GB");
     assert_eq!(builder.jobs([2, 0, 0], None).0, 1, "two slots share");
     assert_eq!(builder.jobs([0, 0, 0], Some("2")).0, 1, "a job is of two threads");
+    assert_eq!(builder.jobs([0, 0, 1], Some("0")).0, 1, "a job is of all cores");
     assert_eq!(builder.available(1).jobs([0, 0, 0], None), (1, 1), "never none");
 }
 

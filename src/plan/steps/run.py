@@ -128,9 +128,9 @@ def room(usual, threads=1):
 if slots:
     take()
 # `nvcc --threads` multiplies what a job takes. One is the usual number: it is in the command that a compiler cache
-# looks up, so it must not differ from one builder to the next.
+# looks up, so it must not differ from one builder to the next. 0 stands for all cores.
 threads = os.environ.setdefault("NVCC_THREADS", "1")
-threads = int(threads) if threads.isdigit() and int(threads) else 1
+threads = (int(threads) or cores()) if threads.isdigit() else 1
 compilers = str(jobs or room(5000, threads))
 say(f"{compilers} jobs")
 os.environ.update(
