@@ -343,6 +343,18 @@ mod tests {
     }
 
     #[test]
+    fn never_shows_a_password() {
+        let text = "[dependencies]\na = { git = \"https://u:hunter2@git.example/a\" b }\n";
+        for error in Manifest::parse(&SourceFile::new("Cargo.toml", text)).unwrap_err() {
+            let shown = error.render(false);
+            assert!(
+                shown.contains("git.example") && !shown.contains("hunter2"),
+                "{shown}"
+            );
+        }
+    }
+
+    #[test]
     fn manifests_know_what_was_looked_for() {
         let mut manifests = Manifests::default();
         let file = SourceFile::new("Cargo.toml", "[package]\nname = \"a\"\n");
