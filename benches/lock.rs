@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use wheelbase::diagnostic::SourceFile;
-use wheelbase::lock::{Lock, Project, PythonVersion, Root, Roots, Source, Subset, Target};
+use wheelbase::lock::{Lock, Manifests, Project, PythonVersion, Root, Roots, Source, Subset, Target};
 use wheelbase::plan::{Footprint, Request, plan};
 use wheelbase::platform::Platform;
 use wheelbase::spec::{Layers, Spec};
@@ -99,6 +99,7 @@ fn planned(lock: &Lock) -> usize {
         spec: &spec,
         lock: Some(lock),
         projects: &BTreeMap::from([(".".to_owned(), project)]),
+        manifests: &Manifests::default(),
         platform: Platform::linux_amd64(),
         resolved: &BTreeMap::new(),
         images: &BTreeSet::from(["app".to_owned()]),

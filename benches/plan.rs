@@ -17,7 +17,7 @@ use std::time::Instant;
 use prost::Message as _;
 use wheelbase::diagnostic::SourceFile;
 use wheelbase::llb::{Surroundings, emit};
-use wheelbase::lock::{Lock, Project};
+use wheelbase::lock::{Lock, Manifests, Project};
 use wheelbase::plan::{Request, plan};
 use wheelbase::platform::Platform;
 use wheelbase::spec::Spec;
@@ -54,6 +54,7 @@ fn work(lock: String) -> (usize, [f64; 3]) {
         spec: &spec,
         lock: Some(&lock),
         projects: &BTreeMap::from([(".".to_owned(), project)]),
+        manifests: &Manifests::default(),
         platform: Platform::linux_amd64(),
         resolved: &BTreeMap::new(),
         images: &BTreeSet::from(["app".to_owned()]),

@@ -251,6 +251,23 @@ fn what_must_not_rebuild_anything_is_in_no_key() {
         ),
         nothing
     );
+    let pace = "[build]\nslots = 2\n\n[images.train]";
+    assert_eq!(
+        changed("serve", &[(spec, "[images.train]", pace)]),
+        nothing,
+        "slots"
+    );
+    assert_eq!(
+        changed(
+            "serve",
+            &[(
+                spec,
+                "needs  = [\"setuptools\"]",
+                "needs = [\"setuptools\"]\njob-memory = \"2GB\""
+            )]
+        ),
+        nothing
+    );
     let cache = "[compiler-cache]\nscope = \"other\"\nmax-size = \"1G\"\n\n[images.train]";
     assert_eq!(
         changed("serve", &[(spec, "[images.train]", cache)]),

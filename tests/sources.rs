@@ -42,7 +42,17 @@ fn spec(wheels: &[(&str, &str)]) -> String {
 }
 
 fn wheelbase(spec: &str, arguments: &[&str]) -> Output {
+    wheelbase_with(&BTreeMap::new(), spec, arguments)
+}
+
+/// Runs in a folder that has these files beside the spec and the lock.
+fn wheelbase_with(files: &BTreeMap<&str, String>, spec: &str, arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
+    for (file, text) in files {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
     std::fs::write(folder.path().join("wheelbase.toml"), spec).unwrap();
     std::fs::write(folder.path().join("uv.lock"), LOCK).unwrap();
     Command::new(env!("CARGO_BIN_EXE_wheelbase"))
@@ -53,7 +63,11 @@ fn wheelbase(spec: &str, arguments: &[&str]) -> Output {
 }
 
 fn planned(spec: &str, arguments: &[&str]) -> Vec<u8> {
-    let output = wheelbase(spec, arguments);
+    planned_with(&BTreeMap::new(), spec, arguments)
+}
+
+fn planned_with(files: &BTreeMap<&str, String>, spec: &str, arguments: &[&str]) -> Vec<u8> {
+    let output = wheelbase_with(files, spec, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     output.stdout
@@ -297,4 +311,55 @@ fn a_ready_wheel_that_does_not_fit_is_refused() {
         );
     }
     insta::assert_snapshot!(refused("cp312-cp312-linux_x86_64"));
+}
+
+#[test]
+fn a_crate_is_keyed_by_what_it_needs_of_its_workspace() {
+    let package = |name: &str, more: &str| format!("[package]\nname = \"{name}\"\n{more}");
+    let root = "[workspace]\nmembers = [\"crates/a\", \"crates/b\", \"crates/other\"]\n";
+    let files = BTreeMap::from([
+        ("Cargo.toml", root.to_owned()),
+        (
+            "crates/a/Cargo.toml",
+            package("a", "[dev-dependencies]\nb = { path = \"../b\" }\n"),
+        ),
+        ("crates/b/Cargo.toml", package("b", "")),
+        ("crates/other/Cargo.toml", package("other", "")),
+    ]);
+    let spec = spec(&[("a", "arch = \"any\"\nsource = { path = \"crates/a\" }")]);
+    let definition = |file: &str, text: &str| {
+        let mut files = files.clone();
+        files.insert(file, text.to_owned());
+        planned_with(&files, &spec, &["plan", "app", "--format", "llb"])
+    };
+    let as_it_is = definition("Cargo.toml", root);
+    assert_eq!(
+        as_it_is,
+        definition(
+            "crates/other/Cargo.toml",
+            &package("other", "[dependencies]\nb = \"1\"\n")
+        )
+    );
+    assert_eq!(
+        as_it_is,
+        definition("Cargo.toml", &root.replace(", \"crates/other\"", "")),
+        "members"
+    );
+    assert_ne!(
+        as_it_is,
+        definition("Cargo.toml", &format!("{root}[profile.release]\nlto = true\n"))
+    );
+    let needs_other = package(
+        "b",
+        "[target.'cfg(windows)'.dependencies]\nother = { path = \"../other\" }\n",
+    );
+    assert_ne!(as_it_is, definition("crates/b/Cargo.toml", &needs_other));
+
+    let broken = BTreeMap::from([("crates/a/Cargo.toml", "[package".to_owned())]);
+    let output = wheelbase_with(&broken, &spec, &["check"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && said.contains("crates/a/Cargo.toml:1:"),
+        "{said}"
+    );
 }

@@ -11,7 +11,7 @@ use prost::Message as _;
 use super::git::Repository;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::llb::{Surroundings, emit};
-use crate::lock::{Lock, Project};
+use crate::lock::{Lock, Manifests, Project};
 use crate::plan::{self, Plan, Request};
 use crate::platform::Platform;
 use crate::spec::Spec;
@@ -58,6 +58,7 @@ pub(super) struct Loaded {
     pub(super) spec: Spec,
     lock: Option<Lock>,
     projects: BTreeMap<String, Project>,
+    manifests: Manifests,
     platform: Platform,
     /// The images that were asked for.
     pub(super) images: BTreeSet<String>,
@@ -111,6 +112,18 @@ impl Loaded {
             Ok(parsed) => parsed,
             Err(errors) => return Ok(Err(errors)),
         };
+        let mut manifests = Manifests::default();
+        loop {
+            let missing = plan::manifest_paths(&spec, &manifests);
+            if missing.is_empty() {
+                break;
+            }
+            for path in missing {
+                if let Err(errors) = manifests.add(&path, files.read(&path)?.as_ref()) {
+                    return Ok(Err(errors));
+                }
+            }
+        }
         let images = match images {
             [] => spec.images.keys().cloned().collect(),
             images => images.iter().cloned().collect(),
@@ -120,6 +133,7 @@ impl Loaded {
             spec,
             lock: None,
             projects: BTreeMap::new(),
+            manifests,
             platform: platform.clone(),
             images,
         };
@@ -168,6 +182,7 @@ impl Loaded {
             spec: &self.spec,
             lock: self.lock.as_ref(),
             projects: &self.projects,
+            manifests: &self.manifests,
             platform: self.platform.clone(),
             resolved: &BTreeMap::new(),
             images,

@@ -87,19 +87,22 @@ pub(super) fn check_patterns(plan: &Plan, surroundings: &Surroundings) -> Result
                 .work
                 .source()
                 .filter(|_| !matches!(stage.work, Work::Project(_)));
-            let Some(Source::Context { include, exclude, .. }) = source else {
-                return None;
+            let (what, way_out) = match source {
+                Some(Source::Context { include, exclude, .. }) => {
+                    let word = match (include.is_empty(), own_patterns(exclude).is_empty()) {
+                        (false, _) => "include",
+                        (true, false) => "exclude",
+                        (true, true) => return None,
+                    };
+                    (format!("`{word}` of"), format!("leave `{word}` out, or "))
+                }
+                Some(Source::Crates(crates)) if crates.is_part() => {
+                    ("a part of a Cargo workspace for".to_owned(), String::new())
+                }
+                _ => return None,
             };
-            let word = match (include.is_empty(), own_patterns(exclude).is_empty()) {
-                (false, _) => "include",
-                (true, false) => "exclude",
-                (true, true) => return None,
-            };
-            let error = Diagnostic::error(format!(
-                "`{word}` of `{}` needs BuildKit 0.9 or later",
-                stage.name
-            ))
-            .help(format!("leave `{word}` out, or update Docker to 23.0 or later"));
+            let error = Diagnostic::error(format!("{what} `{}` needs BuildKit 0.9 or later", stage.name))
+                .help(format!("{way_out}update Docker to 23.0 or later"));
             Some(match &stage.location {
                 Some(location) => error.at(location.clone(), "declared here"),
                 None => error,

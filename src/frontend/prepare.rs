@@ -72,7 +72,7 @@ async fn prepare_for<T>(
 ) -> Result<(Read, T, Vec<Questions>), Failure> {
     // Registries are asked while the lock is read. What they say counts only once the plan stands.
     let asked = async {
-        let definition = read::definition(client, options).await?;
+        let mut definition = read::definition(client, options).await?;
         let (goal, foreseen) = choose(&definition.spec)?;
         let mut questions = Vec::new();
         for platform in platforms {
@@ -82,6 +82,7 @@ async fn prepare_for<T>(
             }
             questions.push(asked);
         }
+        definition.read_manifests(client, options).await?;
         Ok::<_, Failure>((definition, goal, questions))
     };
     let (usual, asked) = tokio::join!(read::usual_lock(client, options), asked);
@@ -116,6 +117,7 @@ pub(super) async fn planned(
         spec: &read.spec,
         lock: read.lock.as_ref(),
         projects: &read.projects,
+        manifests: &read.manifests,
         platform: questions.platform.clone(),
         resolved: &unresolved,
         images,

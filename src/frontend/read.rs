@@ -8,7 +8,7 @@ use super::ignore;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::gateway::{Client, Options, Reference, Solve, Warning};
 use crate::llb::{Differ, Graph, LocalSource, Metadata};
-use crate::lock::{Lock, Project};
+use crate::lock::{Lock, Manifests, Project};
 use crate::plan;
 use crate::platform::Platform;
 use crate::proto::pb;
@@ -26,11 +26,31 @@ pub(super) struct Definition {
     pub(super) spec: Spec,
     /// The ignore file of the spec's own, which replaces the context's.
     own_ignore: Option<Arc<SourceFile>>,
+    manifests: Manifests,
     /// How the spec was obtained, for source maps.
     origin: pb::Definition,
     warnings: Vec<Diagnostic>,
     /// The vertex that warnings are attached to.
     vertex: String,
+}
+
+impl Definition {
+    /// Reads the manifests of crates that wheels are compiled from. Each may name others.
+    pub(super) async fn read_manifests(&mut self, client: &Client, options: &Options) -> Result<(), Failure> {
+        loop {
+            let missing = plan::manifest_paths(&self.spec, &self.manifests);
+            if missing.is_empty() {
+                return Ok(());
+            }
+            let paths: Vec<&str> = missing.iter().map(String::as_str).collect();
+            let name = "[internal] load Cargo.toml files";
+            let folder = Folder::open(client, options, "context", &paths, name).await?;
+            for path in paths {
+                let file = folder.text(client, path).await?;
+                self.manifests.add(path, file.as_ref())?;
+            }
+        }
+    }
 }
 
 /// The lock, and what is read with it.
@@ -46,6 +66,7 @@ pub(super) struct Read {
     pub(super) spec: Spec,
     pub(super) lock: Option<Lock>,
     pub(super) projects: BTreeMap<String, Project>,
+    pub(super) manifests: Manifests,
     /// Patterns of the ignore file.
     pub(super) ignore: Vec<String>,
     /// How the spec was obtained, for source maps.
@@ -97,6 +118,7 @@ pub(super) async fn definition(client: &Client, options: &Options) -> Result<Def
     Ok(Definition {
         spec,
         own_ignore,
+        manifests: Manifests::default(),
         origin: folder.definition,
         warnings,
         vertex: folder.vertex,
@@ -118,6 +140,7 @@ pub(super) async fn context(
     let Definition {
         spec,
         own_ignore,
+        manifests,
         origin,
         mut warnings,
         vertex,
@@ -148,6 +171,7 @@ pub(super) async fn context(
         spec,
         lock,
         projects,
+        manifests,
         ignore,
         origin,
         warnings,

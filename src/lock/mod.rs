@@ -24,6 +24,7 @@
 //! `requirements.txt` names no files, so its packages become [`Artifact::Pinned`]: an index gives the file, and the
 //! hashes decide whether it is the right one.
 
+mod cargo;
 mod chain;
 #[expect(
     clippy::result_large_err,
@@ -76,6 +77,7 @@ use std::sync::Arc;
 
 use pep440_rs::VersionSpecifiers;
 
+pub use cargo::{Manifest, Manifests, Workspace};
 pub use error::SubsetError;
 pub use name::{PackageName, ParseNameError, normalise};
 pub use package::{Dependency, Package};

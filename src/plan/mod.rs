@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::lock::{Lock, Project as PyProject};
+use crate::lock::{Lock, Manifests, Project as PyProject};
 use crate::platform::Platform;
 use crate::spec::Spec;
 
@@ -25,6 +25,7 @@ mod architectures;
 mod compact;
 mod compiler_cache;
 mod counts;
+mod crates;
 mod explain;
 mod footprint;
 pub mod forbid;
@@ -45,13 +46,14 @@ mod wheel_store;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
 pub use counts::{COUNTS, Counted, Counts, read_report, report};
+pub use crates::{Crates, manifest_paths};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
 pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key};
 pub use model::{
     CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
-    Needed, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId, Supply,
-    System, Work,
+    Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId,
+    Supply, System, Work,
 };
 // What keeps objects outside the builder, and whose GPUs are compiled for, is said alike in a spec and in a plan.
 pub use crate::spec::{Store, StoreKind, Vendor};
@@ -69,6 +71,8 @@ pub struct Request<'a> {
     pub lock: Option<&'a Lock>,
     /// The pyproject.toml files of the folders that [`project_paths`] names, by folder relative to the build context.
     pub projects: &'a BTreeMap<String, PyProject>,
+    /// The manifests of crates that [`manifest_paths`] asks for.
+    pub manifests: &'a Manifests,
     /// What is built for.
     pub platform: Platform,
     /// What a registry says of the images that [`references`] of an unresolved plan names; may be empty.

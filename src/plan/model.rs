@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::crates::Crates;
 use super::key::{Input, Key};
 use crate::diagnostic::Location;
 use crate::lock::Indexes;
@@ -240,6 +241,8 @@ pub struct Compile {
     pub root: Root,
     /// The source.
     pub source: Source,
+    /// The folder of the source to build in; empty for its root.
+    pub folder: String,
     /// Command of the spec; `None` for the default one.
     pub command: Option<String>,
     /// Whose GPUs the devel tier compiles for, where it is known; it decides which toolkit's folders the environment names.
@@ -248,12 +251,23 @@ pub struct Compile {
     pub env: BTreeMap<String, String>,
     /// `None` when nothing is cached.
     pub cache: Option<CompilerCache>,
-    /// Compilers at once; `None` when the step works it out. Not part of the key.
-    pub jobs: Option<u32>,
+    /// What it takes of the builder. Not part of the key.
+    pub pace: Pace,
     /// Whether the build may use the network.
     pub network: bool,
     /// `Some(index)`: the build is isolated, and its backend comes from this index (empty: uv's default one).
     pub backend_index: Option<String>,
+}
+
+/// What a compile takes of the builder. 0 is for what nobody has said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Compiles at once on the builder, those of other builds counted; 0 for any number.
+    pub slots: u32,
+    /// Compilers at once; 0 when the step works it out.
+    pub jobs: u32,
+    /// Megabytes that a compiler takes at most; 0 for what is usual.
+    pub job_megabytes: u32,
 }
 
 /// A source that has to be made ready before anything is built from it. Wheels from one source share it.
@@ -315,6 +329,8 @@ pub enum Source {
         /// The folder, absolute.
         path: String,
     },
+    /// Crates of the build context that are compiled together.
+    Crates(Crates),
     /// What a [`Work::Prepare`] has made.
     Prepared {
         /// That stage.
@@ -441,7 +457,7 @@ impl Source {
     pub fn stage(&self) -> Option<StageId> {
         match self {
             Self::Image { image: stage, .. } | Self::Prepared { stage, .. } => Some(*stage),
-            Self::Context { .. } | Self::Git { .. } | Self::Archive(_) => None,
+            Self::Context { .. } | Self::Crates(_) | Self::Git { .. } | Self::Archive(_) => None,
         }
     }
 }
@@ -460,8 +476,10 @@ impl Work {
     /// The paths of the build context that it reads, `.` for all of it.
     pub fn context_paths(&self) -> Vec<&str> {
         let mut paths = Vec::new();
-        if let Some(Source::Context { path, .. }) = self.source() {
-            paths.push(path.as_str());
+        match self.source() {
+            Some(Source::Context { path, .. }) => paths.push(path.as_str()),
+            Some(Source::Crates(crates)) => paths.extend(crates.sent.iter().map(String::as_str)),
+            _ => {}
         }
         match self {
             Self::Prepare(prepare) => paths.extend(prepare.patches.iter().map(String::as_str)),

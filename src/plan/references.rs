@@ -149,6 +149,7 @@ wheels = ["kernel"]
                 spec: &spec,
                 lock: Some(&lock),
                 projects: &BTreeMap::new(),
+                manifests: &crate::lock::Manifests::default(),
                 platform: Platform::linux_amd64(),
                 resolved: &BTreeMap::new(),
                 images: &planned_images,

@@ -3,7 +3,7 @@
 use super::key::{Input, sha256};
 use super::model::{Prepare, ReadyWheel, Source, StageId, Work};
 use super::planner::{Planner, download};
-use super::steps;
+use super::{crates, steps};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Artifact, PackageName, check_wheel};
 use crate::spec::{Wheel, WheelSource};
@@ -19,18 +19,28 @@ const JUNK: [&str; 6] = [
 ];
 
 impl Planner<'_> {
-    /// The source of a wheel that is compiled; `None` when errors were found.
-    pub(super) fn source(&mut self, wheel: &Wheel) -> Option<Source> {
+    /// The source of a wheel that is compiled, and the folder of it to build in; `None` when errors were found.
+    pub(super) fn source(&mut self, wheel: &Wheel) -> Option<(Source, String)> {
+        let mut build_in = String::new();
         let mut source = match &wheel.source {
             WheelSource::Path {
                 path,
                 include,
                 exclude,
-            } => Source::Context {
-                path: folder(path.get_ref()),
-                include: include.clone(),
-                exclude: junk().into_iter().chain(exclude.iter().cloned()).collect(),
-            },
+            } => {
+                let path = folder(path.get_ref());
+                if let Some((source, inner)) = crates::source(self.request.manifests, &path, include, exclude)
+                {
+                    build_in = inner;
+                    source
+                } else {
+                    Source::Context {
+                        path,
+                        include: include.clone(),
+                        exclude: junk().into_iter().chain(exclude.iter().cloned()).collect(),
+                    }
+                }
+            }
             WheelSource::Git {
                 url,
                 rev,
@@ -48,7 +58,10 @@ impl Planner<'_> {
             },
             WheelSource::Archive { archive, subdir } => {
                 let archive = download(archive.url.get_ref(), &archive.sha256);
-                return Some(self.prepare(wheel, Source::Archive(archive), subdir.clone()));
+                return Some((
+                    self.prepare(wheel, Source::Archive(archive), subdir.clone()),
+                    build_in,
+                ));
             }
             WheelSource::Image { reference, path } => {
                 let location = self.spec.locate(reference);
@@ -63,14 +76,14 @@ impl Planner<'_> {
             WheelSource::Ready(_) | WheelSource::ReadyInContext(_) => return None,
         };
         if wheel.patches.is_empty() {
-            return Some(source);
+            return Some((source, build_in));
         }
         // Patches are written against the whole of a repository, whichever folder of it is built.
         let subdir = match &mut source {
             Source::Git { subdir, .. } => std::mem::take(subdir),
             _ => String::new(),
         };
-        Some(self.prepare(wheel, source, subdir))
+        Some((self.prepare(wheel, source, subdir), build_in))
     }
 
     /// A source that is unpacked and patched in a stage of its own: two wheels from the same one share it.
@@ -210,6 +223,26 @@ pub(super) fn source_inputs(source: &Source) -> Vec<Input> {
             inputs.extend(include.iter().map(|pattern| Input::new("include", pattern)));
             inputs
         }
+        Source::Crates(crates) => {
+            let words: Vec<&str> = crates.crates.iter().map(|path| display(path)).collect();
+            let mut inputs = vec![Input::new(
+                "content",
+                format!("crates of the build context: {}", words.join(", ")),
+            )];
+            inputs.extend(
+                crates
+                    .include
+                    .iter()
+                    .map(|pattern| Input::new("include", pattern)),
+            );
+            inputs.extend(
+                crates
+                    .manifest
+                    .iter()
+                    .map(|(path, text)| Input::new(path.clone(), sha256(text))),
+            );
+            inputs
+        }
         Source::Git {
             rev,
             subdir,
@@ -239,6 +272,11 @@ pub(super) fn source_inputs(source: &Source) -> Vec<Input> {
 pub(super) fn exclude_inputs(source: &Source) -> Vec<Input> {
     match source {
         Source::Context { exclude, .. } => own_patterns(exclude)
+            .iter()
+            .map(|pattern| Input::new("exclude", pattern))
+            .collect(),
+        Source::Crates(crates) => crates
+            .exclude
             .iter()
             .map(|pattern| Input::new("exclude", pattern))
             .collect(),

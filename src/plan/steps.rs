@@ -56,6 +56,11 @@ pub fn count() -> String {
     python(include_str!("steps/count.py"))
 }
 
+/// Python: runs a build command in one of the builder's slots.
+pub fn run() -> String {
+    python(include_str!("steps/run.py"))
+}
+
 /// The build command of an isolated compile.
 pub fn isolated() -> String {
     shell(include_str!("steps/isolated.sh"))
@@ -92,7 +97,7 @@ pub fn unpack() -> String {
 }
 
 /// Every text by name, for golden tests and `plan`'s own digest of them.
-pub fn all() -> [(&'static str, String); 13] {
+pub fn all() -> [(&'static str, String); 14] {
     [
         ("compile", compile()),
         ("count", count()),
@@ -102,6 +107,7 @@ pub fn all() -> [(&'static str, String); 13] {
         ("list", list()),
         ("needed", needed()),
         ("project", project()),
+        ("run", run()),
         ("settle", settle()),
         ("source", source()),
         ("system", system()),
@@ -129,7 +135,7 @@ mod tests {
     #[test]
     fn shell_steps_parse() {
         for (name, text) in all() {
-            if ["count", "settle", "source", "list", "needed", "unpack"].contains(&name) {
+            if ["count", "settle", "source", "list", "needed", "run", "unpack"].contains(&name) {
                 continue;
             }
             let status = std::process::Command::new("sh")

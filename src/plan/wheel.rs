@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::{Input, sha256};
-use super::model::{CacheTool, Compile, Project, Source, StageId, Work};
+use super::model::{CacheTool, Compile, Pace, Project, Source, StageId, Work};
 use super::packages::{self, Built, ProjectRef, SdistRef};
 use super::planner::{Planner, SystemRequest};
 use super::source::{display, exclude_inputs, junk, source_inputs};
@@ -19,7 +19,7 @@ impl Planner<'_> {
         if !wheel.is_compiled() {
             return self.ready(name, wheel);
         }
-        let source = self.source(wheel)?;
+        let (source, folder) = self.source(wheel)?;
         let mut root = self.venv_root(uv);
         let needs = self.needs(wheel, uv, context)?;
 
@@ -48,6 +48,9 @@ impl Planner<'_> {
         inputs.extend(source.stage().map(|id| self.parent(id)));
         inputs.extend(source_inputs(&source));
         inputs.extend(exclude_inputs(&source));
+        if !folder.is_empty() {
+            inputs.push(Input::new("folder", &folder));
+        }
         inputs.extend(
             env.iter()
                 .map(|(name, value)| Input::new(format!("env {name}"), value)),
@@ -67,16 +70,20 @@ impl Planner<'_> {
             inputs.push(Input::new("build backend", format!("from {index}")));
             inputs.push(Input::new("build", sha256(&steps::isolated())));
         }
-        inputs.push(Input::new("step", sha256(&(steps::compile() + &steps::count()))));
+        inputs.push(Input::new(
+            "step",
+            sha256(&(steps::compile() + &steps::run() + &steps::count())),
+        ));
         let compile = Compile {
             name: name.to_owned(),
             root,
             source,
+            folder,
             command: wheel.command.clone(),
             vendor,
             env,
             cache,
-            jobs: wheel.jobs,
+            pace: self.pace(wheel),
             network: wheel.network,
             backend_index,
         };
@@ -88,6 +95,16 @@ impl Planner<'_> {
             inputs,
             Some(location),
         ))
+    }
+
+    /// What the compile of a wheel takes of the builder.
+    fn pace(&self, wheel: &Wheel) -> Pace {
+        let megabytes = wheel.job_memory.unwrap_or(0).div_ceil(1_000_000);
+        Pace {
+            slots: self.spec.slots.unwrap_or(0),
+            jobs: wheel.jobs.unwrap_or(0),
+            job_megabytes: u32::try_from(megabytes).unwrap_or(u32::MAX),
+        }
     }
 
     /// Layers that must be there to build a wheel: packages of the lock, and other wheels.

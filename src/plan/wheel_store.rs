@@ -139,17 +139,22 @@ fn closure(plan: &Plan, stage: StageId) -> BTreeSet<StageId> {
 
 fn reads(work: &Work) -> Vec<ContextRead> {
     let mut reads = Vec::new();
-    if let Some(Source::Context {
-        path,
-        include,
-        exclude,
-    }) = work.source()
-    {
-        reads.push(ContextRead {
+    match work.source() {
+        Some(Source::Context {
+            path,
+            include,
+            exclude,
+        }) => reads.push(ContextRead {
             path: path.clone(),
             include: include.clone(),
             exclude: exclude.clone(),
-        });
+        }),
+        Some(Source::Crates(crates)) => reads.push(ContextRead {
+            path: crates.base.clone(),
+            include: crates.include.clone(),
+            exclude: crates.exclude.clone(),
+        }),
+        _ => {}
     }
     match work {
         Work::Prepare(prepare) => reads.extend(prepare.patches.iter().map(|path| ContextRead::file(path))),
@@ -217,6 +222,12 @@ fn notes(plan: &Plan, stage: StageId, stages: &BTreeSet<StageId>) -> BTreeMap<St
         Source::Context { path, .. } => {
             note(&format!("{NOTE}.source"), format!("{path} of the build context"));
         }
+        Source::Crates(crates) => {
+            note(
+                &format!("{NOTE}.source"),
+                format!("crates of {} of the build context", crates.base),
+            );
+        }
         Source::Image { .. } | Source::Prepared { .. } => {}
     }
     for id in stages {
@@ -272,6 +283,7 @@ mod tests {
             spec: &spec,
             lock: None,
             projects: &BTreeMap::new(),
+            manifests: &crate::lock::Manifests::default(),
             platform,
             resolved: &BTreeMap::new(),
             images: &BTreeSet::from(["app".to_owned()]),

@@ -100,6 +100,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
         findings,
     );
     let wheel_store = wheel_store::decode(&root.section("wheel-store"), findings);
+    let slots = root.section("build").integer("slots");
     let layers = layers(&root.section("layers"), findings);
     Some(Spec {
         file: Arc::clone(file),
@@ -111,6 +112,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
         system,
         compiler_cache: compiler_cache?,
         wheel_store,
+        slots: slots.and_then(|slots| u32::try_from(slots).ok()),
         layers,
         wheels,
         images,
@@ -153,12 +155,17 @@ fn uv(section: &Section<'_>, mirror: Option<&str>, findings: &mut Findings) -> O
     })
 }
 
-fn layers(section: &Section<'_>, findings: &mut Findings) -> Layers {
-    let mut bytes = |key| match section.string(key) {
+/// A number of bytes, with or without a unit.
+pub(super) fn bytes(section: &Section<'_>, key: &str, findings: &mut Findings) -> Option<u64> {
+    match section.string(key) {
         Some(size) => findings.check(size.span(), names::bytes(size.get_ref())),
         None => section.integer(key),
-    };
-    let (threshold, max_size) = (bytes("threshold"), bytes("max-size"));
+    }
+}
+
+fn layers(section: &Section<'_>, findings: &mut Findings) -> Layers {
+    let threshold = bytes(section, "threshold", findings);
+    let max_size = bytes(section, "max-size", findings);
     let number = |key, default| {
         section
             .integer(key)

@@ -32,6 +32,8 @@ pub struct Spec {
     pub compiler_cache: CompilerCache,
     /// `[wheel-store]`.
     pub wheel_store: Option<WheelStore>,
+    /// `build.slots`: how many wheels may be compiled at once on a builder; `None` for any number. Never part of a key.
+    pub slots: Option<u32>,
     /// `[layers]`.
     pub layers: Layers,
     /// `[wheels.NAME]` by normalised name (PEP 503).
@@ -53,6 +55,7 @@ impl Spec {
             system,
             compiler_cache,
             wheel_store,
+            slots,
             layers,
             wheels,
             images,
@@ -66,6 +69,7 @@ impl Spec {
             && *system == other.system
             && *compiler_cache == other.compiler_cache
             && *wheel_store == other.wheel_store
+            && *slots == other.slots
             && *layers == other.layers
             && *wheels == other.wheels
             && *images == other.images
@@ -378,6 +382,8 @@ pub struct Wheel {
     pub any_arch: bool,
     /// `jobs`: how many compilers may run at once; `None` lets the step work it out. Never part of a key.
     pub jobs: Option<u32>,
+    /// `job-memory`: the bytes of a job; `None` for what is usual. Never part of a key.
+    pub job_memory: Option<u64>,
     /// `network = true`: the build may use the network.
     pub network: bool,
 }

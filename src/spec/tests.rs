@@ -82,6 +82,8 @@ fn a_full_file() {
         }
     );
     assert_eq!(spec.compiler_cache.scope, "rocm-pytorch");
+    assert_eq!(spec.slots, Some(2));
+    assert_eq!(spec.wheels["mai-kernels"].job_memory, Some(2_000_000_000));
     let WheelSource::Git {
         url,
         subdir,

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 
+use super::decode::bytes;
 use super::findings::Findings;
 use super::model::{Requirement, Wheel, WheelSource};
 use super::section::{Section, integer, unique};
@@ -15,6 +16,7 @@ use crate::diagnostic::Diagnostic;
 const OWN_VARIABLES: &[(&str, &str)] = &[
     ("MAX_JOBS", "jobs"),
     ("CMAKE_BUILD_PARALLEL_LEVEL", "jobs"),
+    ("CARGO_BUILD_JOBS", "jobs"),
     ("TORCH_CUDA_ARCH_LIST", "gpu.archs"),
     ("PYTORCH_ROCM_ARCH", "gpu.archs"),
 ];
@@ -29,6 +31,7 @@ const OF_A_BUILD: &[&str] = &[
     "command",
     "arch",
     "jobs",
+    "job-memory",
     "network",
 ];
 
@@ -139,6 +142,7 @@ fn wheel(
     if isolation {
         check_isolation(section, findings);
     }
+    let job_memory = bytes(section, "job-memory", findings);
     let jobs = section.value("jobs").and_then(|value| integer(value.get_ref()));
     Wheel {
         source,
@@ -151,6 +155,7 @@ fn wheel(
         command,
         any_arch: section.has("arch"),
         jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
+        job_memory,
         network: section.boolean("network").unwrap_or(false),
         name,
     }

@@ -25,7 +25,9 @@ mod progress;
 mod quickstart;
 mod roads;
 mod rocm;
+mod rust;
 mod sccache;
+mod slots;
 mod sources;
 mod wheel_store;
 

@@ -13,6 +13,19 @@ use crate::plan::{CacheTool, Compile, Source, StoreKind, Vendor, Work, steps};
 /// Where the program is that counts.
 const COUNT: &str = "/wheelbase/count";
 
+/// Where the program is that runs the build command.
+const RUN: &str = "/wheelbase/run";
+
+/// Where the locks of slots are, and the cache mount that all compiles of a builder have there. The number at the end is
+/// that of the way in which they are locked: steps that lock otherwise would not see each other.
+const SLOTS_FOLDER: &str = "/wheelbase/slots";
+const SLOTS_MOUNT: &str = "wheelbase-slots-1";
+
+/// Where cargo keeps what it fetches, and the cache mount that is there. Versions of cargo share it as they share a home;
+/// the number at the end is that of its layout.
+const CARGO_FOLDER: &str = "/wheelbase/cargo";
+const CARGO_MOUNT: &str = "wheelbase-cargo-1";
+
 /// Where the build command of an isolated compile is.
 const ISOLATED: &str = "/wheelbase/isolated";
 
@@ -20,7 +33,9 @@ const ISOLATED: &str = "/wheelbase/isolated";
 const SECRET: &str = "sccache";
 
 /// Names under which numbers are handed to a step outside its key; see [`number`].
+const SLOTS: &str = "slots.wheelbase.internal";
 const JOBS: &str = "jobs.wheelbase.internal";
+const JOB_MEGABYTES: &str = "job-memory.wheelbase.internal";
 const CACHE_MEGABYTES: &str = "cache.wheelbase.internal";
 const STORE: &str = "store.wheelbase.internal";
 const REQUIRE: &str = "require.wheelbase.internal";
@@ -85,6 +100,11 @@ fn text(name: &str, text: &str) -> Vec<ExtraHost> {
         .collect()
 }
 
+/// Whether the build command may use the network.
+fn is_online(compile: &Compile) -> bool {
+    compile.network || compile.backend_index.is_some()
+}
+
 impl Emitter<'_> {
     pub(super) fn compile(&mut self, compile: &Compile, root: Output, metadata: Metadata) -> Compiled {
         let (shape, source) = match &compile.source {
@@ -108,6 +128,7 @@ impl Emitter<'_> {
             shape.to_owned(),
             tool.map_or("none", CacheTool::as_str).to_owned(),
             command,
+            compile.folder.clone(),
         ];
         let mut exec = self.shell(steps::compile(), arguments, root);
         exec.env.extend(self.compile_env(compile));
@@ -130,7 +151,14 @@ impl Emitter<'_> {
             let binary = self.folder(binary);
             exec.mounts.push(self.exact("/wheelbase/sccache", binary));
         }
-        exec.extra_hosts.push(number(JOBS, compile.jobs.unwrap_or(0)));
+        let pace = &compile.pace;
+        if is_online(compile) {
+            exec.mounts
+                .push(Mount::cache(CARGO_FOLDER, CARGO_MOUNT, Sharing::Shared));
+        }
+        exec.extra_hosts.push(number(SLOTS, pace.slots));
+        exec.extra_hosts.push(number(JOBS, pace.jobs));
+        exec.extra_hosts.push(number(JOB_MEGABYTES, pace.job_megabytes));
         if let Some(cache) = &compile.cache {
             exec.extra_hosts
                 .push(number(CACHE_MEGABYTES, cache.max_megabytes));
@@ -146,6 +174,10 @@ impl Emitter<'_> {
                 Sharing::Shared,
             ));
         }
+        // Always there: a build without slots must be the same step as one with them.
+        exec.mounts
+            .push(Mount::cache(SLOTS_FOLDER, SLOTS_MOUNT, Sharing::Shared));
+        exec.mounts.push(self.program(RUN, steps::run()));
         exec.mounts.push(self.program(COUNT, steps::count()));
         exec.mounts.push(Mount::output("/wheels"));
         exec.mounts.push(Mount::output("/wheelbase/counts"));
@@ -174,6 +206,10 @@ impl Emitter<'_> {
         match compile.vendor {
             Some(Vendor::Amd) => rocm_env(&mut env),
             Some(Vendor::Nvidia) | None => cuda_env(&mut env),
+        }
+        // Without a network cargo would ask in vain for minutes; what is vendored it finds.
+        if !is_online(compile) {
+            env.insert("CARGO_NET_OFFLINE".to_owned(), "true".to_owned());
         }
         env.extend(compile.env.clone());
         env

@@ -1,8 +1,8 @@
 //! Sources of wheels, and wheels that are there already.
 
-use super::super::{Access, Bind, Copy, File, GitSource, Metadata, Mount, Output};
-use super::Emitter;
-use crate::plan::{Prepare, ReadyWheel, Source, steps};
+use super::super::{Access, Bind, Copy, File, GitSource, Metadata, Mkdir, Mkfile, Mount, Output, Timestamp};
+use super::{EPOCH, Emitter};
+use crate::plan::{Crates, Prepare, ReadyWheel, Source, steps};
 
 /// Where a source is made ready, from what, and with which patches.
 const TREE: &str = "/wheelbase/out";
@@ -32,6 +32,7 @@ impl Emitter<'_> {
                     String::new(),
                 )
             }
+            Source::Crates(crates) => (self.crates(name, crates), String::new()),
             Source::Git {
                 url,
                 rev,
@@ -55,6 +56,31 @@ impl Emitter<'_> {
             Source::Image { image, path } => (self.filesystem(*image), path.clone()),
             Source::Prepared { stage, subdir } => (self.folder(*stage), subdir.clone()),
         }
+    }
+
+    /// Crates of the build context, with the manifest of their workspace.
+    fn crates(&mut self, name: &str, crates: &Crates) -> Output {
+        let context = self.context();
+        let mut copy = Copy::new(context, in_context(&crates.base), "/");
+        copy.contents_only = true;
+        copy.create_dest_path = true;
+        if self.surroundings.patterns {
+            copy.include.clone_from(&crates.include);
+            copy.exclude.clone_from(&crates.exclude);
+        }
+        let mut file = File::scratch().copy(copy);
+        if let Some((path, text)) = &crates.manifest {
+            if let Some((folder, _)) = path.rsplit_once('/') {
+                file = file.mkdir(Mkdir::new(format!("/{folder}")));
+            }
+            let mut manifest = Mkfile::new(format!("/{path}"), text.clone());
+            manifest.timestamp = Some(Timestamp::from_seconds(EPOCH));
+            file = file.mkfile(manifest);
+        }
+        let number = crates.crates.len();
+        let what = if number == 1 { "crate" } else { "crates" };
+        let metadata = Metadata::named(format!("[wheel {name}] take {number} {what}"));
+        self.graph.file(file, metadata)
     }
 
     /// A source as one folder, unpacked and patched.

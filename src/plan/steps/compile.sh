@@ -1,7 +1,7 @@
 # One wheel from source.
 # $1 name, $2 "archive" when the source is a source distribution and not a folder, $3 compiler cache
-# (ccache | sccache | none), $4 command (empty for the default).
-name=$1 shape=$2 cache=$3 command=$4
+# (ccache | sccache | none), $4 command (empty for the default), $5 folder of the source to build in (empty for its root).
+name=$1 shape=$2 cache=$3 command=$4 folder=${5-}
 if [ "$shape" = archive ]; then
     # A fixed folder: a random one would be in every object's hash and defeat the compiler cache.
     mkdir -p "/src/$name"
@@ -73,24 +73,6 @@ terms=$({
     grep -E '^(SCCACHE_[A-Z_]*ENDPOINTS?|SCCACHE_BUCKET|SCCACHE_REDIS)=' /wheelbase/store 2>/dev/null || :
 } | sha256sum)
 if [ "$(cat "/wheelbase/cache/wheels/$name" 2>/dev/null)" = "$terms" ]; then known=known; fi
-
-# Jobs: what the spec says, else what this step's cores and memory (cgroup v2, v1, or the machine's) allow at
-# 5 GB a compiler.
-jobs=$(number jobs.wheelbase.internal)
-if [ "$jobs" -eq 0 ]; then
-    jobs=$(nproc)
-    memory=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
-    for limit in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do
-        if [ -r "$limit" ] && read -r bytes <"$limit" && [ "$bytes" != max ] && [ $((bytes / 1024)) -lt "$memory" ]; then
-            memory=$((bytes / 1024))
-        fi
-    done
-    most=$((memory / 5000000))
-    [ "$most" -ge 1 ] || most=1
-    [ "$jobs" -le "$most" ] || jobs=$most
-fi
-export MAX_JOBS=$jobs CMAKE_BUILD_PARALLEL_LEVEL=$jobs MAKEFLAGS=-j$jobs
-echo "wheelbase: $name: $jobs jobs"
 
 if [ "$cache" = ccache ]; then
     # The launcher stands where compilers are really called: by name on PATH, and nvcc by its absolute path,
@@ -233,15 +215,34 @@ if [ "$cache" = sccache ]; then
         "$nvcc" >/wheelbase/bin/wheelbase-launch
     chmod 755 /wheelbase/bin/wheelbase-launch
     for language in C CXX CUDA; do export "CMAKE_${language}_COMPILER_LAUNCHER=/wheelbase/bin/wheelbase-launch"; done
-    export PATH="/wheelbase/bin:$PATH" RUSTC_WRAPPER=/wheelbase/sccache/sccache
+    # What rustc compiles incrementally sccache cannot keep.
+    export PATH="/wheelbase/bin:$PATH" RUSTC_WRAPPER=/wheelbase/sccache/sccache CARGO_INCREMENTAL=0
 fi
 
+if [ -d /wheelbase/cargo ]; then
+    # What cargo fetches is kept for all compiles, with the lock files by which its processes share it. A tier that brings
+    # crates along keeps its own.
+    home=${CARGO_HOME:-$HOME/.cargo}
+    if [ ! -e "$home/registry" ] && [ ! -e "$home/git" ]; then
+        mkdir -p "$home" /wheelbase/cargo/registry /wheelbase/cargo/git
+        for part in registry git .package-cache .package-cache-mutate; do ln -sf "/wheelbase/cargo/$part" "$home/$part"; done
+    fi
+fi
+if [ -r /wheelbase/ca.pem ]; then export SSL_CERT_FILE=/wheelbase/ca.pem CARGO_HTTP_CAINFO=/wheelbase/ca.pem; fi
+cd "/src/$name/$folder"
+
+run() {
+    /opt/venv/bin/python -I -S -B /wheelbase/run "$name" "$(number slots.wheelbase.internal)" \
+        "$(number jobs.wheelbase.internal)" "$(number job-memory.wheelbase.internal)" "$@"
+}
 if [ -n "$command" ]; then
-    sh -euc "$command"
+    run sh -euc "$command"
 else
-    /wheelbase/uv/uv build --wheel --offline --no-config --no-build-isolation --no-cache \
+    run /wheelbase/uv/uv build --wheel --offline --no-config --no-build-isolation --no-cache \
         --python /opt/venv/bin/python --out-dir /wheels .
 fi
+# What was waited is no time of the compile.
+if [ -r /tmp/waited ]; then began=$((began + $(cat /tmp/waited))); fi
 rm -f /wheels/.gitignore
 ls /wheels/*.whl >/dev/null 2>&1 || { echo "wheelbase: $name: the build left no wheel in /wheels" >&2; exit 1; }
 

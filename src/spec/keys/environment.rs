@@ -398,6 +398,21 @@ pub(super) const KEYS: &[Key] = &[
         "require = true",
     ),
     key(
+        "build",
+        Kind::Table,
+        "",
+        "How much of a builder compiles take.",
+        "[build]\nslots = 2",
+    ),
+    key(
+        "build.slots",
+        Kind::Integer { least: 1, most: 1024 },
+        "any number",
+        "How many wheels may be compiled at the same time on one builder, those of other builds counted; others wait for \
+         their turn, and their steps say so. Slots share the memory that `jobs = \"auto\"` goes by. It is no part of a key.",
+        "slots = 2",
+    ),
+    key(
         "layers",
         Kind::Table,
         "",
@@ -436,7 +451,7 @@ pub(super) const KEYS: &[Key] = &[
 ];
 
 /// A number of bytes, or one with a unit.
-const BYTES: Kind = Kind::Any(&[
+pub(super) const BYTES: Kind = Kind::Any(&[
     Kind::Integer {
         least: 0,
         most: u64::MAX,

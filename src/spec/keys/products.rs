@@ -227,6 +227,14 @@ pub(super) const KEYS: &[Key] = &[
         "jobs = 8",
     ),
     key(
+        "wheels.*.job-memory",
+        super::environment::BYTES,
+        "\"5GB\", and \"1GB\" for cargo",
+        "The memory that one compiler takes at most, from which `jobs = \"auto\"` works out how many fit. With \
+         `NVCC_THREADS` in `env` a job counts that many times. It is no part of a key.",
+        "job-memory = \"2GB\"",
+    ),
+    key(
         "wheels.*.network",
         Kind::Boolean,
         "false",
