@@ -12,7 +12,7 @@ use self::part::{Walk, below, common, inside, joined, within};
 use super::model::Source;
 use super::source::{folder, junk};
 use crate::lock::Manifests;
-use crate::spec::{Spec, WheelSource};
+use crate::spec::{Spec, Wheel, WheelSource};
 
 /// What cargo reads of a workspace's root beside the manifest: versions, settings, the toolchain, and the folder that
 /// `cargo vendor` writes.
@@ -52,7 +52,7 @@ impl Crates {
 /// may lead to further ones; with none left all are known.
 pub fn manifest_paths(spec: &Spec, known: &Manifests) -> BTreeSet<String> {
     let mut missing = BTreeSet::new();
-    for wheel in spec.wheels.values() {
+    for wheel in spec.wheels.values().filter(|wheel| may_call_cargo(wheel)) {
         if let WheelSource::Path { path, .. } = &wheel.source {
             let mut walk = Walk::new(known, folder(path.get_ref()));
             walk.part();
@@ -60,6 +60,19 @@ pub fn manifest_paths(spec: &Spec, known: &Manifests) -> BTreeSet<String> {
         }
     }
     missing
+}
+
+/// Whether the build of a wheel may call cargo: by its command, by a build backend that does, or by one that nobody has named.
+/// Most wheels have no crate, and every build would ask the client for files that are not there.
+fn may_call_cargo(wheel: &Wheel) -> bool {
+    const BACKENDS: [&str; 2] = ["maturin", "setuptools-rust"];
+    let command = wheel.command.as_deref().unwrap_or_default();
+    wheel.isolation
+        || wheel
+            .needs
+            .iter()
+            .any(|need| BACKENDS.contains(&need.get_ref().name.as_str()))
+        || ["cargo", "maturin"].iter().any(|word| command.contains(word))
 }
 
 /// The source of a wheel in a folder of the build context that holds a crate, with the folder of it to build in; `None` for
@@ -157,6 +170,29 @@ mod tests {
         "[package]\nname = \"py\"\nreadme = \"../../README.md\"\n[dependencies]\ncore.workspace = true\n";
     const CORE: &str = "[package]\nname = \"core\"\n[target.'cfg(unix)'.build-dependencies]\nmacros = { path = \"../macros\" }\n";
     const MACROS: &str = "[package]\nname = \"macros\"\n";
+
+    #[test]
+    fn manifests_are_asked_for_where_cargo_may_be_called() {
+        let asked = |wheel: &str| {
+            let spec = format!(
+                "name = \"app\"\n[gpu]\narchs = [\"9.0\"]\ntiers.base = \"registry.example/base:1\"\n\
+                 tiers.devel = \"registry.example/devel:1\"\n[python]\nversion = \"3.11\"\n\
+                 provider = {{ image = \"registry.example/python:3.11\" }}\n[images.app]\ntier = \"base\"\n\
+                 wheels = [\"kernel\"]\n[wheels.kernel]\nsource = {{ path = \"kernel\" }}\n{wheel}\n"
+            );
+            let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", spec)).unwrap();
+            !manifest_paths(&spec, &Manifests::default()).is_empty()
+        };
+        for wheel in [
+            "needs = [\"maturin\"]",
+            "needs = [\"setuptools\", \"setuptools-rust\"]",
+            "isolation = true",
+            "command = \"maturin build --out dist\"",
+        ] {
+            assert!(asked(wheel), "{wheel}");
+        }
+        assert!(!asked("needs = [\"setuptools\"]"));
+    }
 
     /// Looks for files as a reader does, and returns all that was looked for.
     fn read(path: &str, files: &[(&str, &str)]) -> (Manifests, Vec<BTreeSet<String>>) {
