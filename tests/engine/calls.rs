@@ -74,7 +74,15 @@ fn the_questions_are_listed() -> Result<()> {
             .lines()
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names, ["NAME", "subrequests.describe", "wheelbase.explain"]);
+        assert_eq!(
+            names,
+            [
+                "NAME",
+                "subrequests.describe",
+                "wheelbase.explain",
+                "wheelbase.wheels"
+            ]
+        );
     }
     Ok(())
 }
