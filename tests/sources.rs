@@ -326,7 +326,10 @@ fn a_crate_is_keyed_by_what_it_needs_of_its_workspace() {
         ("crates/b/Cargo.toml", package("b", "")),
         ("crates/other/Cargo.toml", package("other", "")),
     ]);
-    let spec = spec(&[("a", "arch = \"any\"\nsource = { path = \"crates/a\" }")]);
+    let spec = spec(&[(
+        "a",
+        "arch = \"any\"\ncommand = \"maturin build\"\nsource = { path = \"crates/a\" }",
+    )]);
     let definition = |file: &str, text: &str| {
         let mut files = files.clone();
         files.insert(file, text.to_owned());
