@@ -9,8 +9,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
 use clap::Args;
-use serde_json::Value;
 
+use super::metadata::reports;
 use super::tally::table;
 use crate::plan::{COUNTS, Counted, read_report};
 
@@ -161,22 +161,9 @@ pub(super) fn context_of(given: Option<&Path>, file: &Path) -> OsString {
 
 /// What a metadata file says of compiler caches; `None` when nothing was compiled, now or earlier.
 fn counts(metadata: &Path) -> Option<String> {
-    let metadata: Value = serde_json::from_str(&std::fs::read_to_string(metadata).ok()?).ok()?;
-    let prefix = format!("frontend.{COUNTS}");
     let mut text = String::new();
-    for (key, value) in metadata.as_object()? {
-        let Some(platform) = key.strip_prefix(&prefix) else {
-            continue;
-        };
-        // The client writes JSON as JSON, or as a string where it takes it for one.
-        let report = match value.as_str() {
-            Some(text) => serde_json::from_str(text).ok()?,
-            None => value.clone(),
-        };
-        text.push_str(&counts_table(
-            platform.trim_start_matches('/'),
-            &read_report(&report)?,
-        ));
+    for (platform, report) in reports(metadata, COUNTS)? {
+        text.push_str(&counts_table(&platform, &read_report(&report)?));
     }
     (!text.is_empty()).then_some(text)
 }

@@ -15,6 +15,7 @@ mod git;
 mod graph;
 mod history;
 mod load;
+mod metadata;
 mod page;
 mod replay;
 mod show;

@@ -12,9 +12,10 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::build::context_of;
+use super::metadata::reports;
+use crate::plan::STORED;
 
 /// Shows and fills the wheel store.
 ///
@@ -199,15 +200,7 @@ impl Common {
 
 /// The reference that a build says a wheel has.
 fn built(metadata: &Path, wheel: &str) -> Option<String> {
-    let metadata: Value = serde_json::from_str(&std::fs::read_to_string(metadata).ok()?).ok()?;
-    let (_, report) = metadata
-        .as_object()?
-        .iter()
-        .find(|(key, _)| key.starts_with("frontend.dev.wheelbase.wheel-store"))?;
-    let report: Value = match report.as_str() {
-        Some(text) => serde_json::from_str(text).ok()?,
-        None => report.clone(),
-    };
+    let (_, report) = reports(metadata, STORED)?.into_iter().next()?;
     Some(report[wheel]["reference"].as_str()?.to_owned())
 }
 

@@ -125,7 +125,7 @@ async fn build(
     let mut metadata = vec![(plan::LABEL, plan::compact(&plan, image).unwrap_or_default())];
     let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
     if !looked.is_empty() {
-        metadata.push((wheel_store::REPORT, wheel_store::report(&looked)));
+        metadata.push((plan::STORED, wheel_store::report(&looked)));
     }
     wheel_store::take(&mut plan, &looked);
     let mut emitted = emit(&plan, image, &surroundings);
@@ -140,11 +140,7 @@ async fn build(
     let counts = reported?;
     let reference = reference?;
     let config = config(&plan, image, options);
-    if !counts.is_empty() {
-        let (report, warnings) = reports::judge(&plan, counts, began);
-        read.tell(client, &warnings).await;
-        metadata.push((plan::COUNTS, report));
-    }
+    metadata.extend(reports::tell(client, read, &plan, counts, began).await);
     Ok(Built {
         image: PlatformImage {
             platform,

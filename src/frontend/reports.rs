@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::failure::Failure;
+use super::read::Read;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options, Reference, Solve};
 use crate::llb::{Emitted, Reports};
@@ -123,9 +124,26 @@ async fn files(
     texts.into_values().collect()
 }
 
+/// Warns of compiles that the compiler cache helped too little, and gives what the metadata of a build says of all counts;
+/// nothing where there are none.
+pub(super) async fn tell(
+    client: &Client,
+    read: &Read,
+    plan: &Plan,
+    counts: BTreeMap<StageId, Counts>,
+    began: u64,
+) -> Option<(&'static str, Value)> {
+    if counts.is_empty() {
+        return None;
+    }
+    let (report, warnings) = judge(plan, counts, began);
+    read.tell(client, &warnings).await;
+    Some((plan::COUNTS, report))
+}
+
 /// The report for the metadata of a build, and what is to be said of compiles that ran in it. A compile ran in it when it
 /// ended after the build began: the daemon and this process share a clock.
-pub(super) fn judge(plan: &Plan, counts: BTreeMap<StageId, Counts>, began: u64) -> (Value, Vec<Diagnostic>) {
+fn judge(plan: &Plan, counts: BTreeMap<StageId, Counts>, began: u64) -> (Value, Vec<Diagnostic>) {
     let mut wheels = BTreeMap::new();
     let mut warnings = Vec::new();
     for (id, counts) in counts {

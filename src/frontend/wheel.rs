@@ -12,7 +12,7 @@ use super::{Built, reports, solve_image, surroundings, wheel_store};
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options, PlatformImage};
 use crate::llb::emit_wheel;
-use crate::plan::{self, Plan, StageId, Work};
+use crate::plan::{self, Plan, StageId};
 use crate::spec::Spec;
 
 /// One wheel for one platform, as the images that use it need it. One that the store has is given as it is.
@@ -38,7 +38,7 @@ pub(super) async fn build(
     let annotations: BTreeMap<String, String> = this.iter().flat_map(|one| one.entry.notes.clone()).collect();
     let mut metadata = Vec::new();
     if !this.is_empty() {
-        metadata.push((wheel_store::REPORT, wheel_store::report(&this)));
+        metadata.push((plan::STORED, wheel_store::report(&this)));
     }
     wheel_store::take(&mut plan, &this);
     let mut emitted = emit_wheel(&plan, stage, &surroundings);
@@ -50,11 +50,7 @@ pub(super) async fn build(
     );
     let reference = reference?;
     let counts = counts?;
-    if !counts.is_empty() {
-        let (report, warnings) = reports::judge(&plan, counts, began);
-        read.tell(client, &warnings).await;
-        metadata.push((plan::COUNTS, report));
-    }
+    metadata.extend(reports::tell(client, read, &plan, counts, began).await);
     let mut labels = annotations.clone();
     for one in &this {
         let parts = serde_json::to_string(&one.entry.parts).unwrap_or_default();
@@ -82,14 +78,9 @@ pub(super) async fn build(
     })
 }
 
-/// The stage that compiles a wheel. Images may need it in different resolutions of the lock; then the first image, by name,
-/// has it.
+/// The stage that compiles a wheel.
 fn stage(spec: &Spec, plan: &Plan, name: &str) -> Result<StageId, Diagnostic> {
-    let found = plan.iter().find(|(_, stage)| match &stage.work {
-        Work::Compile(compile) => compile.name == name,
-        _ => false,
-    });
-    found.map(|(id, _)| id).ok_or_else(|| {
+    plan::compile_of(plan, name).ok_or_else(|| {
         let error = Diagnostic::error(format!("no image has the wheel `{name}`"))
             .help("name it in `wheels` of an image: what it is compiled against is decided there");
         match spec.wheels.get(name) {

@@ -4,7 +4,6 @@
 //! it finds, so the sources are read here: they are what a compile would be given, and small beside what it makes.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -17,9 +16,6 @@ use crate::gateway::{self, Client, Options, Reference, Solve};
 use crate::llb::{Surroundings, emit_reads};
 use crate::plan::{self, ContextRead, Plan, StageId, StoreEntry};
 use crate::spec::WheelStore;
-
-/// Key of the metadata of a build that has the [`report`].
-pub(super) const REPORT: &str = "dev.wheelbase.wheel-store";
 
 /// Files that are read at the same time.
 const AT_ONCE: usize = 16;
@@ -116,7 +112,7 @@ pub(super) fn take(plan: &mut Plan, looked: &[Looked]) {
     plan::take_stored(plan, &found);
 }
 
-/// What the metadata of a build says: for each wheel its image in the store, and whether it came from there.
+/// What the metadata of a build says under [`plan::STORED`]: for each wheel its image in the store, and whether it came from there.
 pub(super) fn report(looked: &[Looked]) -> Value {
     looked
         .iter()
@@ -204,23 +200,10 @@ async fn tree_digest(client: &Client, folder: &Reference, root: &str) -> Result<
             });
         }
         for (name, kind, digest) in reads.join_all().await {
-            lines.insert(name, format!("{kind} {}", hex(&digest?)));
+            lines.insert(name, format!("{kind} {}", plan::hex(&digest?)));
         }
     }
-    let mut hash = Sha256::new();
-    for (name, value) in lines {
-        for text in [name, value] {
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text);
-        }
-    }
-    Ok(hex(&hash.finalize()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    Ok(plan::digest(
+        lines.iter().flat_map(|(name, value)| [&**name, &**value]),
+    ))
 }

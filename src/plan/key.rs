@@ -64,22 +64,24 @@ impl Input {
 
 /// The key of a stage of some kind from its inputs, in the order given.
 pub(super) fn key(kind: &str, inputs: &[Input]) -> Key {
+    let values = inputs.iter().flat_map(|input| [&*input.name, &*input.value]);
+    Key(digest(std::iter::once(kind).chain(values)))
+}
+
+/// SHA-256 of texts in their order, lower-case hex.
+pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
-    // Lengths before texts: no two lists of inputs may read the same.
-    let mut add = |text: &str| {
+    for text in texts {
+        // Lengths before texts: no two lists may read the same.
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text.as_bytes());
-    };
-    add(kind);
-    for input in inputs {
-        add(&input.name);
-        add(&input.value);
     }
-    Key(hex(&hash.finalize()))
+    hex(&hash.finalize())
 }
 
 /// Lower-case hex.
-pub(super) fn hex(bytes: &[u8]) -> String {
+/// Lower-case hex.
+pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits
         .map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))

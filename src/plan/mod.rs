@@ -49,7 +49,7 @@ pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use crates::{Crates, manifest_paths};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
 pub use footprint::{Footprint, Layer};
-pub use key::{Input, Key};
+pub use key::{Input, Key, digest, hex};
 pub use model::{
     CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
     Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId,
@@ -60,7 +60,9 @@ pub use crate::spec::{Store, StoreKind, Vendor};
 pub use references::{foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 pub use source::own_patterns;
-pub use wheel_store::{ContextRead, PARTS, StoreEntry, context_reads, store_entries, take_stored};
+pub use wheel_store::{
+    ContextRead, PARTS, STORED, StoreEntry, compile_of, context_reads, store_entries, take_stored,
+};
 
 /// Everything that a plan depends on.
 #[derive(Debug)]

@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::key::{Input, Key, key, sha256};
 use super::model::{Plan, ReadyWheel, Source, StageId, Work};
 
+/// Key of the metadata of a build that says which wheels the store had.
+pub const STORED: &str = "dev.wheelbase.wheel-store";
+
 /// The label of a stored wheel that holds what its key is made of, as a JSON object.
 pub const PARTS: &str = "dev.wheelbase.wheel.parts";
 
@@ -116,6 +119,12 @@ pub fn take_stored(plan: &mut Plan, images: &BTreeMap<StageId, String>) {
             stage.work = Work::Stored { image: image.clone() };
         }
     }
+}
+
+/// The stage that compiles a wheel. Images may need it in different resolutions of the lock; then the first image, by name,
+/// has it.
+pub fn compile_of(plan: &Plan, wheel: &str) -> Option<StageId> {
+    compiles(plan).find(|(_, name)| *name == wheel).map(|(id, _)| id)
 }
 
 fn compiles(plan: &Plan) -> impl Iterator<Item = (StageId, &str)> {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use crate::sources::{SAY, compiled, says, write_spec};
+use crate::sources::{SAY, compiled, run, says, write_spec};
 use crate::support::build::Build;
 use crate::support::engine::{Lab, lab};
 use crate::support::project::Project;
@@ -70,18 +70,11 @@ fn lock(project: &Project, lab: &Lab) -> Result<()> {
         ),
     )?;
     let uv = std::env::var_os("UV").unwrap_or_else(|| lab.folder().join("bin/uv").into_os_string());
-    let output = Command::new(uv)
+    run(Command::new(uv)
         .args(["lock", "--quiet", "--no-cache"])
         .env_remove("UV_DEFAULT_INDEX")
         .env_remove("UV_INDEX_URL")
-        .current_dir(project.path())
-        .output()?;
-    ensure!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(())
+        .current_dir(project.path()))
 }
 
 #[test]

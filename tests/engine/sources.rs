@@ -83,7 +83,8 @@ impl Drop for Served {
     }
 }
 
-fn run(command: &mut Command) -> Result<()> {
+/// Runs a command that has to succeed.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let output = command.output()?;
     ensure!(
         output.status.success(),

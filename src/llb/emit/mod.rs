@@ -149,14 +149,9 @@ pub fn emit_reads(
         .iter()
         .enumerate()
         .fold(File::scratch(), |file, (index, read)| {
-            let mut copy = Copy::new(context, source::in_context(&read.path), format!("/{index}/"));
-            copy.contents_only = true;
-            copy.create_dest_path = true;
+            let dest = format!("/{index}/");
+            let mut copy = emitter.part_of(context, &read.path, &dest, &read.include, &read.exclude);
             copy.follow_symlinks = true;
-            if surroundings.patterns {
-                copy.include.clone_from(&read.include);
-                copy.exclude.clone_from(&read.exclude);
-            }
             file.copy(copy)
         });
     let metadata = Metadata::named("[wheel store] take sources");

@@ -19,13 +19,7 @@ impl Emitter<'_> {
                 exclude,
             } => {
                 let context = self.context();
-                let mut copy = Copy::new(context, in_context(path), "/");
-                copy.contents_only = true;
-                copy.create_dest_path = true;
-                if self.surroundings.patterns {
-                    copy.include.clone_from(include);
-                    copy.exclude.clone_from(exclude);
-                }
+                let copy = self.part_of(context, path, "/", include, exclude);
                 let metadata = Metadata::named(format!("[wheel {name}] take {path}"));
                 (
                     self.graph.file(File::scratch().copy(copy), metadata),
@@ -58,16 +52,33 @@ impl Emitter<'_> {
         }
     }
 
-    /// Crates of the build context, with the manifest of their workspace.
-    fn crates(&mut self, name: &str, crates: &Crates) -> Output {
-        let context = self.context();
-        let mut copy = Copy::new(context, in_context(&crates.base), "/");
+    /// A copy of a file of the build context, or of what is in a folder of it, as far as patterns leave it.
+    pub(super) fn part_of(
+        &self,
+        context: Output,
+        path: &str,
+        dest: &str,
+        include: &[String],
+        exclude: &[String],
+    ) -> Copy {
+        let from = match path {
+            "." => "/".to_owned(),
+            path => format!("/{path}"),
+        };
+        let mut copy = Copy::new(context, from, dest);
         copy.contents_only = true;
         copy.create_dest_path = true;
         if self.surroundings.patterns {
-            copy.include.clone_from(&crates.include);
-            copy.exclude.clone_from(&crates.exclude);
+            copy.include = include.to_vec();
+            copy.exclude = exclude.to_vec();
         }
+        copy
+    }
+
+    /// Crates of the build context, with the manifest of their workspace.
+    fn crates(&mut self, name: &str, crates: &Crates) -> Output {
+        let context = self.context();
+        let copy = self.part_of(context, &crates.base, "/", &crates.include, &crates.exclude);
         let mut file = File::scratch().copy(copy);
         if let Some((path, text)) = &crates.manifest {
             if let Some((folder, _)) = path.rsplit_once('/') {
@@ -156,14 +167,6 @@ impl Emitter<'_> {
             ..Bind::default()
         };
         Mount::bind(dest, bind).selector(folder)
-    }
-}
-
-/// A path of the build context as BuildKit writes it.
-pub(super) fn in_context(path: &str) -> String {
-    match path {
-        "." => "/".to_owned(),
-        path => format!("/{path}"),
     }
 }
 

@@ -10,17 +10,15 @@ use crate::support::project::Project;
 use crate::support::sccache::{again, hits, project, report};
 use crate::support::unique;
 
-const STEP: &str = "[wheel vecadd] compile";
-
 pub(crate) fn claims() -> Vec<Claim> {
     vec![
         Claim::new(
             "ccache in a cache mount answers at least 90% of the calls of gcc and nvcc when a wheel is compiled again",
-            |lab| warm(lab, &ccache(lab)?),
+            |lab| warm(lab, &ccache(lab)?, "train", "vecadd", 4),
         ),
         Claim::new(
             "sccache in a cache mount answers at least 90% of the calls of gcc and nvcc when a wheel is compiled again",
-            |lab| warm(lab, &project(lab, "")?),
+            |lab| warm(lab, &project(lab, "")?, "train", "vecadd", 4),
         ),
         Claim::new(
             "counts of a cached wheel are those of the build that compiled it, and cost no step",
@@ -43,24 +41,26 @@ fn ccache(lab: &Lab) -> Result<Project> {
     Ok(project)
 }
 
-/// Compiles a wheel twice, the second time because of a variable that nothing reads.
-fn warm(lab: &Lab, project: &Project) -> Result<String> {
-    let train = || Build::of(lab, project).target("train");
-    let cold = train().succeed()?;
-    let (early, calls) = hits(&cold, "vecadd")?;
-    ensure!(early == 0 && calls >= 4, "cold: {early} of {calls} are hits");
+/// Compiles a wheel of an image twice, the second time because of a variable that nothing reads. The compiler cache is asked
+/// `least` times or more.
+pub(super) fn warm(lab: &Lab, project: &Project, image: &str, wheel: &str, least: u64) -> Result<String> {
+    let step = format!("[wheel {wheel}] compile");
+    let build = || Build::of(lab, project).target(image);
+    let cold = build().succeed()?;
+    let (early, calls) = hits(&cold, wheel)?;
+    ensure!(early == 0 && calls >= least, "cold: {early} of {calls} are hits");
     again(project)?;
-    let warm = train().succeed()?;
-    let (hits, calls) = hits(&warm, "vecadd")?;
+    let warm = build().succeed()?;
+    let (hits, calls) = hits(&warm, wheel)?;
     ensure!(hits * 10 >= calls * 9, "warm: {hits} of {calls} are hits");
     ensure!(
-        warm.executed() == [STEP],
+        warm.executed() == [step.as_str()],
         "the same wheel came out, and these ran: {:?}",
         warm.executed()
     );
     let seconds = |built: &crate::support::build::Built| -> Result<f64> {
-        let step = built.progress.named(STEP).and_then(Vertex::interval);
-        step.map(|(start, end)| end - start).context("no compile")
+        let interval = built.progress.named(&step).and_then(Vertex::interval);
+        interval.map(|(start, end)| end - start).context("no compile")
     };
     Ok(format!(
         "cold 0 of {calls} in {:.1} s, warm {hits} of {calls} in {:.1} s",

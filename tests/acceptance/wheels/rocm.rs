@@ -1,13 +1,12 @@
 //! Kernels for AMD's GPUs.
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
+use super::caches::warm;
 use crate::Claim;
-use crate::support::build::{Build, Built};
+use crate::support::build::Build;
 use crate::support::engine::Lab;
-use crate::support::progress::Vertex;
-use crate::support::rocm::{STEP, TARGETS, project, targets};
-use crate::support::sccache::{again, hits};
+use crate::support::rocm::{TARGETS, project, targets};
 use crate::support::unique;
 
 pub(crate) fn claims() -> Vec<Claim> {
@@ -18,7 +17,7 @@ pub(crate) fn claims() -> Vec<Claim> {
     for tool in ["ccache", "sccache"] {
         claims.push(Claim::new(
             format!("{tool} in a cache mount answers at least 90% of the calls of hipcc and g++ when a HIP kernel is compiled again"),
-            move |lab| warm(lab, tool),
+            move |lab| warm(lab, &project(lab, tool)?, "serve", "scale", 3),
         ));
     }
     claims
@@ -41,30 +40,4 @@ fn compiled(lab: &Lab) -> Result<String> {
     });
     lab.engine().remove_image(&tag);
     measured
-}
-
-fn warm(lab: &Lab, tool: &str) -> Result<String> {
-    let project = project(lab, tool)?;
-    let serve = || Build::of(lab, &project).target("serve");
-    let cold = serve().succeed()?;
-    let (early, calls) = hits(&cold, "scale")?;
-    ensure!(early == 0 && calls >= 3, "cold: {early} of {calls} are hits");
-    again(&project)?;
-    let warm = serve().succeed()?;
-    let (hits, calls) = hits(&warm, "scale")?;
-    ensure!(hits * 10 >= calls * 9, "warm: {hits} of {calls} are hits");
-    ensure!(
-        warm.executed() == [STEP],
-        "the same wheel came out, and these ran: {:?}",
-        warm.executed()
-    );
-    let seconds = |built: &Built| -> Result<f64> {
-        let step = built.progress.named(STEP).and_then(Vertex::interval);
-        step.map(|(start, end)| end - start).context("no compile")
-    };
-    Ok(format!(
-        "cold 0 of {calls} in {:.1} s, warm {hits} of {calls} in {:.1} s",
-        seconds(&cold)?,
-        seconds(&warm)?
-    ))
 }
