@@ -2,7 +2,8 @@
 
 usage: report.py FOLDER [--small]    FOLDER has SIDE-STEP.json of measure.py for both sides and all steps
 
-With --small, what is said of seconds is left out: they mean something for big images alone.
+Of a step that was measured several times (STEP-2, STEP-3) the one with the middle value of the seconds counts. With
+--small, what is said of seconds is left out: they mean something for big images alone.
 """
 
 import json
@@ -21,10 +22,16 @@ def read(folder, side):
     """The side's steps, each with the layers that the step before had not."""
     steps, known = {}, set()
     for step in STEPS:
-        found = json.loads((folder / f"{side}-{step}.json").read_text())
-        fresh = {digest: size for digest, size in found["layers"] if digest not in known}
-        known = {digest for digest, _ in found["layers"]}
-        steps[step] = found | {"new": len(fresh), "bytes": sum(fresh.values())}
+        runs = []
+        for path in [folder / f"{side}-{step}.json", *sorted(folder.glob(f"{side}-{step}-[0-9].json"))]:
+            found = json.loads(path.read_text())
+            fresh = {digest: size for digest, size in found["layers"] if digest not in known}
+            known = {digest for digest, _ in found["layers"]}
+            runs.append(found | {"new": len(fresh), "bytes": sum(fresh.values())})
+        steps[step] = sorted(runs, key=lambda run: run["seconds"])[len(runs) // 2]
+        # What is said of one holds for all.
+        steps[step]["executed"] = max((run["executed"] for run in runs), key=len)
+        steps[step]["new"] = max(run["new"] for run in runs)
     return steps
 
 
