@@ -193,6 +193,11 @@ fn the_order_of_tables_gives_the_same_operations() {
 
 /// Keys of an image's stages by name, for a quickstart with edited files.
 fn keys(image: &str, edits: &[(&str, &str, &str)]) -> BTreeMap<String, String> {
+    keys_with(image, edits, &[])
+}
+
+/// The keys of a build with further arguments of the command line.
+fn keys_with(image: &str, edits: &[(&str, &str, &str)], arguments: &[&str]) -> BTreeMap<String, String> {
     let folder = example("quickstart");
     let copy = tempfile::tempdir().unwrap();
     for file in [
@@ -209,7 +214,8 @@ fn keys(image: &str, edits: &[(&str, &str, &str)]) -> BTreeMap<String, String> {
         std::fs::create_dir_all(copy.path().join(file).parent().unwrap()).unwrap();
         std::fs::write(copy.path().join(file), text).unwrap();
     }
-    let json = printed(copy.path(), &["plan", image, "--format", "json"]);
+    let command = [&["plan", image, "--format", "json"], arguments].concat();
+    let json = printed(copy.path(), &command);
     let plan: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let stages = plan["stages"].as_array().unwrap().iter();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -339,6 +345,39 @@ fn what_matters_is_in_exactly_the_keys_that_it_matters_to() {
         archs,
         ["layer rowmax", "libraries of wheel rowmax", "wheel rowmax"]
     );
+}
+
+#[test]
+fn an_argument_is_in_the_keys_of_what_it_stands_in_alone() {
+    let edits = [
+        (
+            "wheelbase.toml",
+            "[wheels.rowmax]\n",
+            "[args.LEVEL]\ndefault = \"2\"\n[args.TITLE]\ndefault = \"quickstart serve\"\n[wheels.rowmax]\n\
+             env = { LEVEL = \"${LEVEL}\" }\n",
+        ),
+        ("wheelbase.toml", "\"quickstart serve\" }", "\"${TITLE}\" }"),
+    ];
+    let changed = |argument: &str| -> Vec<String> {
+        let before = keys_with("serve", &edits, &[]);
+        let after = keys_with("serve", &edits, &["--build-arg", argument]);
+        let differ = before.into_iter().filter(|(name, key)| after[name] != *key);
+        differ.map(|(name, _)| name).collect()
+    };
+    assert_eq!(changed("LEVEL=2"), [""; 0]);
+    assert_eq!(changed("TITLE=other"), [""; 0], "the config is no step");
+    let level = changed("LEVEL=3");
+    assert_eq!(level, changed_by_env(), "as if the value stood there");
+    assert!(level.contains(&"wheel rowmax".to_owned()) && !level.contains(&"wheel markupsafe".to_owned()));
+}
+
+/// What another value in the environment of a wheel changes.
+fn changed_by_env() -> Vec<String> {
+    let env = |level: &str| format!("[wheels.rowmax]\nenv = {{ LEVEL = \"{level}\" }}\n");
+    let of = |level: &str| keys("serve", &[("wheelbase.toml", "[wheels.rowmax]\n", &env(level))]);
+    let after = of("3");
+    let differ = of("2").into_iter().filter(|(name, key)| after[name] != *key);
+    differ.map(|(name, _)| name).collect()
 }
 
 #[test]

@@ -102,12 +102,15 @@ where
     assert_eq!(bytes, back, "they write what they read: {message:?}");
     assert_eq!(&Ours::decode(back.as_slice()).expect("we read theirs"), message);
     let mut shown = lines(&read);
-    for line in lines(message) {
+    for line in lines(message).into_iter().filter(|line| line != NEWER) {
         let at = shown.iter().position(|known| *known == line);
         assert!(at.is_some(), "{line:?} is not in {read:#?}");
         shown.remove(at.unwrap_or_default());
     }
 }
+
+/// A field of BuildKit 0.31, which the other implementation does not know yet.
+const NEWER: &str = "linux_resources: None,";
 
 fn lines(message: &impl Debug) -> Vec<String> {
     format!("{message:#?}")

@@ -41,6 +41,9 @@ pub(super) struct Build {
     /// What is built for, as buildx takes it.
     #[arg(long)]
     platform: Option<String>,
+    /// The value of an argument of [args], as buildx takes it; may be given several times.
+    #[arg(long = "build-arg", value_name = "NAME=VALUE")]
+    args: Vec<String>,
     /// Compression of new layers.
     #[arg(long, default_value = "zstd", value_parser = ["zstd", "gzip", "estargz", "uncompressed"])]
     compression: String,
@@ -125,6 +128,9 @@ impl Build {
         }
         for tag in &self.tag {
             flag("--tag", tag);
+        }
+        for argument in &self.args {
+            flag("--build-arg", argument);
         }
         if let Some(platform) = &self.platform {
             flag("--platform", platform);
@@ -314,6 +320,7 @@ mod tests {
             tag: Vec::new(),
             load: false,
             push: false,
+            args: Vec::new(),
             platform: None,
             compression: "zstd".into(),
             print: false,

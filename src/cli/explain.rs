@@ -84,13 +84,7 @@ impl Explain {
     }
 
     fn load(&self) -> super::load::Reading<Loaded> {
-        let Input {
-            images,
-            file,
-            context,
-            platform,
-        } = &self.input;
-        let loaded = Loaded::read(file, context.as_deref(), images, platform)?;
+        let loaded = Loaded::read(&self.input)?;
         if let Ok(loaded) = &loaded {
             report(&loaded.warnings);
         }
@@ -98,13 +92,8 @@ impl Explain {
     }
 
     fn since(&self, revision: &str) -> super::load::Reading<Compared> {
-        let Input {
-            images,
-            file,
-            context,
-            platform,
-        } = &self.input;
-        let old = match Loaded::read_revision(file, context.as_deref(), revision, &[], platform)? {
+        let images = &self.input.images;
+        let old = match Loaded::read_revision(&self.input, revision)? {
             Ok(old) => old,
             Err(errors) => return Ok(Err(errors)),
         };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use prost::Message as _;
 
+use super::Input;
 use super::git::Repository;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::llb::{Surroundings, emit};
@@ -69,25 +70,15 @@ pub(super) type Reading<T> = anyhow::Result<Result<T, Vec<Diagnostic>>>;
 
 impl Loaded {
     /// Reads the spec, its lock and the projects of the lock from disk.
-    pub(super) fn read(
-        file: &Path,
-        context: Option<&Path>,
-        images: &[String],
-        platform: &Platform,
-    ) -> Reading<Self> {
-        let source = spec(file)?;
-        let files = Files::Disk(context_of(file, context));
-        Self::of(&source, &files, images, platform)
+    pub(super) fn read(input: &Input) -> Reading<Self> {
+        let source = spec(&input.file)?;
+        let files = Files::Disk(context_of(&input.file, input.context.as_deref()));
+        Self::of(&source, &files, input, &input.images)
     }
 
-    /// Reads the same as they were in a revision of the repository that holds the spec.
-    pub(super) fn read_revision(
-        file: &Path,
-        context: Option<&Path>,
-        revision: &str,
-        images: &[String],
-        platform: &Platform,
-    ) -> Reading<Self> {
+    /// Reads the same as they were in a revision of the repository that holds the spec, for all images of that time.
+    pub(super) fn read_revision(input: &Input, revision: &str) -> Reading<Self> {
+        let file = input.file.as_path();
         let folder = file.parent().unwrap_or(Path::new(""));
         let repository = Repository::of(folder)?;
         let id = repository.commit(revision)?;
@@ -103,12 +94,12 @@ impl Loaded {
         let source = at(repository.clone())
             .read(name)?
             .ok_or_else(|| anyhow!("{} has no {}", revision, file.display()))?;
-        let files = at(repository.from(&context_of(file, context))?);
-        Self::of(&source, &files, images, platform)
+        let files = at(repository.from(&context_of(file, input.context.as_deref()))?);
+        Self::of(&source, &files, input, &[])
     }
 
-    fn of(source: &Arc<SourceFile>, files: &Files, images: &[String], platform: &Platform) -> Reading<Self> {
-        let (spec, warnings) = match Spec::parse(source) {
+    fn of(source: &Arc<SourceFile>, files: &Files, input: &Input, images: &[String]) -> Reading<Self> {
+        let (spec, warnings) = match Spec::parse_with(source, &input.arguments()) {
             Ok(parsed) => parsed,
             Err(errors) => return Ok(Err(errors)),
         };
@@ -134,7 +125,7 @@ impl Loaded {
             lock: None,
             projects: BTreeMap::new(),
             manifests,
-            platform: platform.clone(),
+            platform: input.platform.clone(),
             images,
         };
         let path = loaded.spec.python.lock.get_ref().clone();

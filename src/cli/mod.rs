@@ -1,5 +1,6 @@
 //! The commands: they read files, ask `plan`, and show what it says. No decision is made here.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,6 +9,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::diagnostic::Diagnostic;
 use crate::platform::Platform;
+use crate::spec::is_predefined;
 
 mod build;
 mod explain;
@@ -98,6 +100,23 @@ struct Input {
     /// What is built for.
     #[arg(long, default_value_t = Platform::linux_amd64())]
     platform: Platform,
+    /// The value of an argument of [args]; without `=` it is that of the environment variable. May be given several times.
+    #[arg(long, value_name = "NAME=VALUE")]
+    build_arg: Vec<String>,
+}
+
+impl Input {
+    /// The arguments that are the spec's, as `docker buildx build` reads them.
+    fn arguments(&self) -> BTreeMap<String, String> {
+        let given = self
+            .build_arg
+            .iter()
+            .filter_map(|given| match given.split_once('=') {
+                Some((name, value)) => Some((name.to_owned(), value.to_owned())),
+                None => std::env::var(given).ok().map(|value| (given.clone(), value)),
+            });
+        given.filter(|(name, _)| !is_predefined(name)).collect()
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -188,12 +207,7 @@ fn with_loaded(
     input: &Input,
     show: impl FnOnce(&Loaded) -> Result<Vec<u8>, Vec<Diagnostic>>,
 ) -> anyhow::Result<ExitCode> {
-    let loaded = Loaded::read(
-        &input.file,
-        input.context.as_deref(),
-        &input.images,
-        &input.platform,
-    )?;
+    let loaded = Loaded::read(input)?;
     let shown = loaded.and_then(|loaded| {
         report(&loaded.warnings);
         show(&loaded)

@@ -117,13 +117,8 @@ impl Replay {
 
     /// Versions of the images of the spec.
     fn with_spec(&self) -> super::load::Reading<(String, History, Versions)> {
-        let Input {
-            images,
-            file,
-            context,
-            platform,
-        } = &self.input;
-        let mut loaded = match Loaded::read(file, context.as_deref(), images, platform)? {
+        let Input { file, context, .. } = &self.input;
+        let mut loaded = match Loaded::read(&self.input)? {
             Ok(loaded) => loaded,
             Err(errors) => return Ok(Err(errors)),
         };

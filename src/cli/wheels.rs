@@ -66,6 +66,9 @@ struct Common {
     /// What is built for, as buildx takes it.
     #[arg(long)]
     platform: Option<String>,
+    /// The value of an argument of [args], as buildx takes it; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE")]
+    build_arg: Vec<String>,
     /// Further arguments for `docker buildx build`.
     #[arg(last = true)]
     buildx: Vec<OsString>,
@@ -189,6 +192,9 @@ impl Common {
         command.args(["buildx", "build", "--file"]).arg(&self.file);
         if let Some(platform) = &self.platform {
             command.args(["--platform", platform]);
+        }
+        for argument in &self.build_arg {
+            command.args(["--build-arg", argument]);
         }
         command
             .args(arguments)

@@ -10,8 +10,9 @@ use serde_json::Value;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
 use crate::llb::{Counting, Emitted, NoCache, Surroundings, emit};
-use crate::plan::{self, Plan};
+use crate::plan;
 
+mod config;
 mod contexts;
 mod failure;
 mod ignore;
@@ -19,6 +20,7 @@ mod prepare;
 mod read;
 mod reports;
 mod resolve;
+mod sandbox;
 mod subrequest;
 mod wheel;
 mod wheel_store;
@@ -52,12 +54,14 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
         return Err(gateway::unsupported_frontend_cap(cap).into());
     }
     contexts::check(options)?;
+    let remarks = sandbox::check(options, &client.caps().llb)?;
     let platforms = prepare::platforms(client, options)?;
     let Prepared {
         read,
         goal,
         questions,
     } = prepare::prepare(client, options, platforms).await?;
+    read.tell(client, &remarks).await;
 
     let mut images = Vec::new();
     let mut notes = Vec::new();
@@ -139,13 +143,16 @@ async fn build(
     );
     let counts = reported?;
     let reference = reference?;
-    let config = config(&plan, image, options);
+    let config = config::finish(plan.images[image].config.clone(), options)?;
+    let base = plan::tier_config(&plan, image).map(|config| config.to_string().into_bytes());
     metadata.extend(reports::tell(client, read, &plan, counts, began).await);
     Ok(Built {
         image: PlatformImage {
             platform,
             reference,
             config,
+            base,
+            epoch: options.source_date_epoch()?,
         },
         metadata,
         annotations: BTreeMap::new(),
@@ -187,14 +194,6 @@ fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surro
         },
         proxy: options.proxy(),
         extra_hosts: options.extra_hosts()?,
+        sandbox: sandbox::sandbox(options, caps)?,
     })
-}
-
-/// The image config, with the client's labels laid over the spec's.
-fn config(plan: &Plan, image: &str, options: &Options) -> Vec<u8> {
-    let mut config = plan.images[image].config.clone();
-    for (name, value) in options.labels() {
-        config["config"]["Labels"][name] = Value::String(value.to_owned());
-    }
-    config.to_string().into_bytes()
 }

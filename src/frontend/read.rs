@@ -12,7 +12,7 @@ use crate::lock::{Lock, Manifests, Project};
 use crate::plan;
 use crate::platform::Platform;
 use crate::proto::pb;
-use crate::spec::{DEFAULT_LOCK, Spec};
+use crate::spec::{DEFAULT_LOCK, Spec, is_predefined};
 
 /// The spec's name when the client gives none, as `buildctl` does.
 const DEFAULT_FILENAME: &str = "wheelbase.toml";
@@ -114,7 +114,7 @@ pub(super) async fn definition(client: &Client, options: &Options) -> Result<Def
     let Some(source) = source else {
         return Err(Diagnostic::error(format!("{filename} does not exist")).into());
     };
-    let (spec, warnings) = Spec::parse(&source)?;
+    let (spec, warnings) = Spec::parse_with(&source, &arguments(options))?;
     Ok(Definition {
         spec,
         own_ignore,
@@ -123,6 +123,14 @@ pub(super) async fn definition(client: &Client, options: &Options) -> Result<Def
         warnings,
         vertex: folder.vertex,
     })
+}
+
+/// The build arguments that are the spec's.
+fn arguments(options: &Options) -> BTreeMap<String, String> {
+    let all = options.build_args().into_iter();
+    all.filter(|(name, _)| !is_predefined(name))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// Reads what is needed if the lock has its usual name, as nearly all have: before the spec has said so.

@@ -8,7 +8,7 @@ use super::failure::{self, Failure};
 use super::prepare;
 use super::read::Read;
 use super::resolve::Questions;
-use super::{Built, reports, solve_image, surroundings, wheel_store};
+use super::{Built, config, reports, solve_image, surroundings, wheel_store};
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options, PlatformImage};
 use crate::llb::emit_wheel;
@@ -56,12 +56,6 @@ pub(super) async fn build(
         let parts = serde_json::to_string(&one.entry.parts).unwrap_or_default();
         labels.insert(plan::PARTS.to_owned(), parts);
     }
-    labels.extend(
-        options
-            .labels()
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned())),
-    );
     let config = json!({
         "architecture": platform.architecture,
         "os": platform.os,
@@ -71,7 +65,9 @@ pub(super) async fn build(
         image: PlatformImage {
             platform,
             reference,
-            config: config.to_string().into_bytes(),
+            config: config::finish(config, options)?,
+            base: None,
+            epoch: options.source_date_epoch()?,
         },
         metadata,
         annotations,

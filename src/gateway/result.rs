@@ -11,6 +11,11 @@ use crate::proto::{frontend, pb};
 
 /// Key of an image config in the metadata (`exporter/containerimage/exptypes` of BuildKit).
 const CONFIG: &str = "containerimage.config";
+/// Key of the config of the image that another stands on. With a time for the exporter (`rewrite-timestamp`) its layers and
+/// its history stay as they are.
+const BASE_CONFIG: &str = "containerimage.base.config";
+/// Key of the time of an image (`exporter/exptypes` of BuildKit).
+const EPOCH: &str = "source.date.epoch";
 /// Key of the list of platforms.
 const PLATFORMS: &str = "refs.platforms";
 
@@ -65,15 +70,17 @@ pub struct PlatformImage {
     pub reference: Option<Reference>,
     /// Its config, as JSON. Old daemons crash on an image without one.
     pub config: Vec<u8>,
+    /// The config of the image that it stands on, if there is one.
+    pub base: Option<Vec<u8>>,
+    /// The time of what is made, in seconds since 1970, if the client has given one.
+    pub epoch: Option<i64>,
 }
 
 impl BuildResult {
     /// The image of the only platform, when no result by platform was asked for.
     pub fn image(image: PlatformImage) -> Self {
-        let metadata = BTreeMap::from([
-            (PLATFORMS.to_owned(), platforms_json([&image.platform])),
-            (CONFIG.to_owned(), image.config),
-        ]);
+        let mut metadata = BTreeMap::from([(PLATFORMS.to_owned(), platforms_json([&image.platform]))]);
+        describe(&mut metadata, "", image.config, image.base, image.epoch);
         Self {
             refs: Refs::Single(image.reference),
             metadata,
@@ -87,7 +94,13 @@ impl BuildResult {
         let mut refs = BTreeMap::new();
         for image in images {
             let id = image.platform.to_string();
-            metadata.insert(format!("{CONFIG}/{id}"), image.config);
+            describe(
+                &mut metadata,
+                &format!("/{id}"),
+                image.config,
+                image.base,
+                image.epoch,
+            );
             refs.insert(id, image.reference);
         }
         Self {
@@ -215,6 +228,20 @@ impl BuildResult {
     }
 }
 
+/// What is said of one image; `suffix` tells it from those of other platforms.
+fn describe(
+    metadata: &mut BTreeMap<String, Vec<u8>>,
+    suffix: &str,
+    config: Vec<u8>,
+    base: Option<Vec<u8>>,
+    epoch: Option<i64>,
+) {
+    let epoch = epoch.map(|seconds| seconds.to_string().into_bytes());
+    let entries = [(CONFIG, Some(config)), (BASE_CONFIG, base), (EPOCH, epoch)];
+    let there = entries.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    metadata.extend(there.map(|(key, value)| (format!("{key}{suffix}"), value)));
+}
+
 /// `refs.platforms`: which key of the result belongs to which platform.
 fn platforms_json<'a>(platforms: impl IntoIterator<Item = &'a Platform>) -> Vec<u8> {
     let platforms: Vec<serde_json::Value> = platforms
@@ -255,6 +282,8 @@ mod tests {
             platform,
             reference,
             config: format!("{{\"id\":\"{id}\"}}").into_bytes(),
+            base: None,
+            epoch: None,
         }
     }
 
@@ -277,6 +306,23 @@ mod tests {
             def: None,
         };
         assert_eq!(wire.result, Some(frontend::result::Result::Ref(reference)));
+    }
+
+    #[test]
+    fn what_an_image_stands_on_and_its_time_are_told() {
+        let dated = PlatformImage {
+            base: Some(b"{}".to_vec()),
+            epoch: Some(1_700_000_000),
+            ..image(Platform::linux_amd64(), "a")
+        };
+        let single = BuildResult::image(dated.clone());
+        assert_eq!(text(&single, "source.date.epoch"), "1700000000");
+        assert_eq!(text(&single, "containerimage.base.config"), "{}");
+        let several = BuildResult::images(vec![dated]);
+        assert_eq!(text(&several, "source.date.epoch/linux/amd64"), "1700000000");
+        assert_eq!(text(&several, "containerimage.base.config/linux/amd64"), "{}");
+        let plain = BuildResult::image(image(Platform::linux_amd64(), "a"));
+        assert!(!plain.metadata.contains_key("source.date.epoch"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Options that set up processes and files: network, limits, times.
 
 use super::options::{Options, wrong};
-use super::values::{comma_separated, ulimit};
+use super::values::{comma_separated, is_cpu_set, ulimit};
 use crate::diagnostic::Diagnostic;
-use crate::llb::{ExtraHost, Network, ProxyEnv, Ulimit};
+use crate::llb::{ExtraHost, Network, ProxyEnv, Resources, Ulimit};
 
 impl Options {
     /// The proxy variables among the build arguments, in whatever case they are written.
@@ -93,14 +93,59 @@ impl Options {
             .or_else(|| self.not_empty("hostname"))
     }
 
-    /// Seconds since 1970 that files and image get as their time. Values that BuildKit's own frontend takes from
-    /// a source (`context`) are not a number, and are left to the caller.
+    /// What a step may use of the machine; `None` when nothing is said (`parseLinuxResources` of BuildKit's
+    /// `frontend/dockerui/attr.go`).
+    pub fn resources(&self) -> Result<Option<Resources>, Diagnostic> {
+        let resources = Resources {
+            memory: self.positive("memory")?,
+            memory_swap: match self.not_empty("memswap") {
+                Some("-1") => Some(-1),
+                _ => self.positive("memswap")?,
+            },
+            cpu_shares: self.positive("cpushares")?,
+            cpu_period: self.positive("cpuperiod")?,
+            cpu_quota: self.positive("cpuquota")?,
+            cpus: self.cpu_set("cpusetcpus")?,
+            memory_nodes: self.cpu_set("cpusetmems")?,
+        };
+        Ok((resources != Resources::default()).then_some(resources))
+    }
+
+    /// A number above 0.
+    fn positive<N>(&self, key: &str) -> Result<Option<N>, Diagnostic>
+    where
+        N: std::str::FromStr + PartialOrd + Default,
+    {
+        let Some(text) = self.not_empty(key) else {
+            return Ok(None);
+        };
+        match text.parse() {
+            Ok(number) if number > N::default() => Ok(Some(number)),
+            _ => Err(wrong(key, format!("`{text}` is no number above 0"))),
+        }
+    }
+
+    /// Numbers and ranges of processors or memory nodes; empty when nothing is said.
+    fn cpu_set(&self, key: &str) -> Result<String, Diagnostic> {
+        match self.not_empty(key) {
+            None => Ok(String::new()),
+            Some(text) if is_cpu_set(text) => Ok(text.to_owned()),
+            Some(text) => Err(wrong(key, format!("`{text}` is not of the form 0-3,7"))),
+        }
+    }
+
+    /// Seconds since 1970 that the image gets as its time. BuildKit's own frontend also takes the name of a git or http
+    /// source, whose time it asks for; a build context that is one is refused anyway.
     pub fn source_date_epoch(&self) -> Result<Option<i64>, Diagnostic> {
+        // The last second of the year 9999: dates of images (RFC 3339) end there.
+        const LAST: i64 = 253_402_300_799;
         let key = "build-arg:SOURCE_DATE_EPOCH";
-        let seconds = self
-            .not_empty(key)
-            .map(|text| text.parse().map_err(|error| wrong(key, error)));
-        seconds.transpose()
+        match self.not_empty(key).map(|text| (text, text.parse())) {
+            None => Ok(None),
+            Some((_, Ok(seconds))) if (0..=LAST).contains(&seconds) => Ok(Some(seconds)),
+            Some((text, Ok(_))) => Err(wrong(key, format!("{text} is not in the years 1970 to 9999"))),
+            Some((text, Err(_))) => Err(wrong(key, format!("`{text}` is no number of seconds since 1970"))),
+        }
     }
 
     /// What stands in front of the ids of cache mounts.
@@ -137,6 +182,11 @@ mod tests {
         assert_eq!(
             (none.cgroup_parent(), none.hostname(), none.proxy()),
             (None, None, None)
+        );
+        assert_eq!(none.resources(), Ok(None));
+        assert_eq!(
+            options(&[("memory", ""), ("cpusetcpus", "")]).resources(),
+            Ok(None)
         );
     }
 
@@ -182,6 +232,49 @@ mod tests {
     }
 
     #[test]
+    fn resources_of_steps() {
+        let given = options(&[
+            ("memory", "1073741824"),
+            ("memswap", "-1"),
+            ("cpushares", "512"),
+            ("cpuperiod", "100000"),
+            ("cpuquota", "50000"),
+            ("cpusetcpus", "0-3,7"),
+            ("cpusetmems", "0"),
+        ]);
+        let expected = Resources {
+            memory: Some(1 << 30),
+            memory_swap: Some(-1),
+            cpu_shares: Some(512),
+            cpu_period: Some(100_000),
+            cpu_quota: Some(50_000),
+            cpus: "0-3,7".to_owned(),
+            memory_nodes: "0".to_owned(),
+        };
+        assert_eq!(given.resources(), Ok(Some(expected)));
+        let only = options(&[("memory", "7")]).resources().unwrap().unwrap();
+        assert_eq!((only.memory, only.cpu_quota), (Some(7), None));
+        for (key, value) in [
+            ("memory", "0"),
+            ("memory", "-1"),
+            ("memory", "1g"),
+            ("memswap", "-2"),
+            ("memswap", "0"),
+            ("cpushares", "0"),
+            ("cpuperiod", "-1"),
+            ("cpuquota", "-1"),
+            ("cpusetcpus", "0-"),
+            ("cpusetmems", "all"),
+        ] {
+            let said = message(options(&[(key, value)]).resources());
+            assert!(
+                said.starts_with(&format!("the option `{key}` is wrong: `{value}` is")),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
     fn wrong_values_name_their_option() {
         let said = options(&[
             ("force-network-mode", "bridge"),
@@ -191,6 +284,17 @@ mod tests {
         assert!(message(said.network()).contains("`bridge` is none of"));
         assert!(message(said.shm_size()).contains("`shm-size`"));
         assert!(message(said.source_date_epoch()).contains("SOURCE_DATE_EPOCH"));
+        for (seconds, reason) in [
+            ("-1", "is not in the years 1970 to 9999"),
+            ("253402300800", "is not in the years 1970 to 9999"),
+            ("1.5", "is no number of seconds"),
+        ] {
+            let said = message(options(&[("build-arg:SOURCE_DATE_EPOCH", seconds)]).source_date_epoch());
+            assert!(said.contains(reason), "{said}");
+        }
+        for limit in ["nofile", "nofile=2:1", "nofile=x"] {
+            assert!(message(options(&[("ulimit", limit)]).ulimits()).contains("`ulimit`"));
+        }
         for hosts in ["a", "a=b"] {
             assert!(message(options(&[("add-hosts", hosts)]).extra_hosts()).contains("`add-hosts`"));
         }

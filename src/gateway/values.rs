@@ -58,6 +58,17 @@ pub(crate) fn ulimit(field: &str) -> Option<Ulimit> {
     })
 }
 
+/// Whether a text lists numbers and rising ranges of them, as the kernel's cpusets do: `0-3,7`.
+pub(crate) fn is_cpu_set(text: &str) -> bool {
+    text.split(',').all(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number(first)
+            && is_number(last)
+            && matches!((first.parse::<u32>(), last.parse::<u32>()), (Ok(first), Ok(last)) if first <= last)
+    })
+}
+
 /// An entry of `cache-imports`, as Go's JSON has it.
 #[derive(Deserialize)]
 pub(crate) struct WireCacheImport {
@@ -115,6 +126,16 @@ mod tests {
         assert_eq!(comma_separated(r#""a,b",c"#), ["a,b", "c"]);
         assert_eq!(comma_separated(r#""a""b""#), [r#"a"b"#]);
         assert_eq!(comma_separated("a,"), ["a", ""]);
+    }
+
+    #[test]
+    fn sets_of_processors() {
+        assert!(["0", "0-3", "0-3,7", "4-4"].into_iter().all(is_cpu_set));
+        assert!(
+            !["", "0-", "-1", "3-0", "0,,1", "a", "+1", "0 1"]
+                .into_iter()
+                .any(is_cpu_set)
+        );
     }
 
     #[test]

@@ -108,6 +108,8 @@ capabilities! {
     ExecBase = "exec.meta.base" since "0.3",
     /// The cgroup of a process.
     ExecCgroupParent = "exec.meta.cgroup.parent" since "0.10",
+    /// Memory and processors of a process.
+    ExecResources = "exec.meta.linux.resources" since "0.31",
     /// The network of a process.
     ExecNetwork = "exec.meta.network" since "0.3",
     /// Proxy variables that are not part of the key.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use prost::Message as _;
 
 use super::caps::Cap;
+use super::exec::Resources;
 use super::graph::{Graph, Output, Vertex, digest_of};
 use super::source_map::SourceMap;
 use crate::proto::pb;
@@ -95,6 +96,19 @@ fn wire_metadata(vertex: &Vertex) -> pb::OpMetadata {
             name: group.name.to_string(),
             weak: group.weak,
         }),
+        linux_resources: metadata.resources.as_ref().map(wire_resources),
+    }
+}
+
+fn wire_resources(resources: &Resources) -> pb::LinuxResources {
+    pb::LinuxResources {
+        memory: resources.memory.unwrap_or_default(),
+        memory_swap: resources.memory_swap.unwrap_or_default(),
+        cpu_shares: resources.cpu_shares.unwrap_or_default(),
+        cpu_period: resources.cpu_period.unwrap_or_default(),
+        cpu_quota: resources.cpu_quota.unwrap_or_default(),
+        cpuset_cpus: resources.cpus.clone(),
+        cpuset_mems: resources.memory_nodes.clone(),
     }
 }
 

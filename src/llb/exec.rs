@@ -49,6 +49,26 @@ pub struct Ulimit {
     pub hard: i64,
 }
 
+/// What a process may use of the machine at most (BuildKit 0.31). It is said beside the process, in its
+/// [`Metadata`](super::Metadata), and no part of its cache key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Resources {
+    /// Bytes of memory.
+    pub memory: Option<i64>,
+    /// Bytes of memory and swap together; -1 is no limit.
+    pub memory_swap: Option<i64>,
+    /// Weight among other processes.
+    pub cpu_shares: Option<u64>,
+    /// Length of a period of the scheduler, in microseconds.
+    pub cpu_period: Option<u64>,
+    /// Processor time in each period, in microseconds.
+    pub cpu_quota: Option<i64>,
+    /// Processors, such as `0-3,7`; all when empty.
+    pub cpus: String,
+    /// Memory nodes, likewise.
+    pub memory_nodes: String,
+}
+
 /// Proxy variables, in upper and lower case, that are not part of the cache key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProxyEnv {

@@ -18,6 +18,9 @@ impl Graph {
     /// Adds a process.
     pub fn exec(&mut self, mut exec: Exec, metadata: Metadata) -> Executed {
         let mut caps = BTreeSet::from([Cap::ExecBase]);
+        if metadata.resources.is_some() {
+            caps.insert(Cap::ExecResources);
+        }
         let cwd = clean(ROOT, &exec.cwd);
         let mut mounts = all_mounts(&mut exec, &cwd);
         // A parent must be mounted before what lies in it; the root comes first by its name.

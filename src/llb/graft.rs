@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use prost::Message as _;
 
+use super::exec::Resources;
 use super::graph::{Graph, Output, Vertex, digest_of};
 use super::metadata::{Metadata, NAME_KEY, ProgressGroup};
 use crate::proto::pb;
@@ -92,6 +93,22 @@ fn grafted_metadata(given: pb::OpMetadata) -> Metadata {
         export_cache: given.export_cache.map(|export| export.value),
         locations: Vec::new(),
         description,
+        resources: given.linux_resources.map(grafted_resources),
+    }
+}
+
+/// On the wire 0 is no limit.
+fn grafted_resources(given: pb::LinuxResources) -> Resources {
+    let signed = |number: i64| (number != 0).then_some(number);
+    let unsigned = |number: u64| (number != 0).then_some(number);
+    Resources {
+        memory: signed(given.memory),
+        memory_swap: signed(given.memory_swap),
+        cpu_shares: unsigned(given.cpu_shares),
+        cpu_period: unsigned(given.cpu_period),
+        cpu_quota: signed(given.cpu_quota),
+        cpus: given.cpuset_cpus,
+        memory_nodes: given.cpuset_mems,
     }
 }
 

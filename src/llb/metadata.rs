@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::exec::Resources;
 use crate::diagnostic::Location;
 
 /// The description key that holds a vertex's name (`client/llb/state.go`, `WithCustomName`).
@@ -21,8 +22,8 @@ pub struct ProgressGroup {
 
 /// Name, group, cache behaviour and origin of a vertex.
 ///
-/// When the same operation is added to a graph twice it stays one vertex: the first name, group and export
-/// setting count, locations and descriptions are united, and the cache is ignored when either says so.
+/// When the same operation is added to a graph twice it stays one vertex: the first name, group, export setting and
+/// resources count, locations and descriptions are united, and the cache is ignored when either says so.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Metadata {
     /// The progress line. BuildKit makes one from the operation when there is none.
@@ -38,6 +39,8 @@ pub struct Metadata {
     pub locations: Vec<Location>,
     /// Free text that BuildKit passes on.
     pub description: BTreeMap<String, String>,
+    /// What a process may use of the machine; all of it when `None`. Only of processes.
+    pub resources: Option<Resources>,
 }
 
 impl Metadata {
@@ -84,6 +87,13 @@ impl Metadata {
         self
     }
 
+    /// Sets what a process may use of the machine.
+    #[must_use]
+    pub fn resources(mut self, resources: Option<Resources>) -> Self {
+        self.resources = resources;
+        self
+    }
+
     /// Adds free text.
     #[must_use]
     pub fn describe(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
@@ -97,6 +107,7 @@ impl Metadata {
         self.group = self.group.take().or(other.group);
         self.ignore_cache |= other.ignore_cache;
         self.export_cache = self.export_cache.or(other.export_cache);
+        self.resources = self.resources.take().or(other.resources);
         for location in other.locations {
             if !self.locations.contains(&location) {
                 self.locations.push(location);

@@ -32,8 +32,8 @@ mod source_map;
 mod testing;
 
 pub use caps::Cap;
-pub use emit::{Counting, Emitted, NoCache, Reports, Surroundings, emit, emit_reads, emit_wheel};
-pub use exec::{Exec, Executed, ExtraHost, Network, ProxyEnv, SecretEnv, Security, Ulimit};
+pub use emit::{Counting, Emitted, NoCache, Reports, Sandbox, Surroundings, emit, emit_reads, emit_wheel};
+pub use exec::{Exec, Executed, ExtraHost, Network, ProxyEnv, Resources, SecretEnv, Security, Ulimit};
 pub use file::{Action, Copy, File, Mkdir, Mkfile, Owner, Rm, Symlink, Timestamp, User};
 pub use git::{GitSource, GitTime};
 pub use graft::GraftError;

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::key::{Input, sha256};
-use super::model::{CopyTree, Forbidden, ImagePlan, Needed, Root, StageId, Work};
+use super::model::{CopyTree, Forbidden, ImagePlan, Needed, Plan, Root, StageId, Work};
 use super::packages::{self, Sorted};
 use super::planner::{Planner, SystemRequest};
 use super::{source, steps};
 use crate::diagnostic::Location;
 use crate::lock::Roots;
 use crate::spec::{Image, Spanned};
+
+/// What lines of the history that Wheelbase has made say in `comment`.
+pub const HISTORY_COMMENT: &str = "wheelbase";
 
 /// PATH of an image whose config has none, as Docker sets it.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -294,7 +297,20 @@ impl Planner<'_> {
     }
 
     fn history(&self, id: StageId) -> Value {
-        json!({ "created_by": format!("wheelbase: {}", self.stages[id.0].name), "comment": "wheelbase" })
+        json!({ "created_by": format!("wheelbase: {}", self.stages[id.0].name), "comment": HISTORY_COMMENT })
+    }
+}
+
+/// The config of the tier that an image of a plan stands on, where the registry has given it.
+pub fn tier_config<'p>(plan: &'p Plan, image: &str) -> Option<&'p Value> {
+    let base = plan.images.get(image)?.root.base;
+    let tier = match &plan.stage(base).work {
+        Work::System(system) => system.on,
+        _ => base,
+    };
+    match &plan.stage(tier).work {
+        Work::Image(source) => source.config.as_ref().filter(|config| config.is_object()),
+        _ => None,
     }
 }
 

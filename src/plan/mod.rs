@@ -49,6 +49,7 @@ pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use crates::{Crates, manifest_paths};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
 pub use footprint::{Footprint, Layer};
+pub use image::{HISTORY_COMMENT, tier_config};
 pub use key::{Input, Key, digest, hex};
 pub use model::{
     CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::DeTable;
 
+use super::args::Arguments;
 use super::findings::Findings;
 use super::model::{Layers, Spec, System, Tier, Uv, Wheel};
 use super::section::Section;
@@ -38,6 +39,16 @@ impl Spec {
     /// gives those alone, since what follows from them would be guesswork. In all that comes out, credentials of URLs
     /// in the file are masked: [`Spec::file`] is then a copy of the file with `*` in their place, byte for byte.
     pub fn parse(file: &Arc<SourceFile>) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
+        Self::parse_with(file, &BTreeMap::new())
+    }
+
+    /// The same for a build with arguments: `given` has what `--build-arg` says, without the names that are
+    /// [predefined](super::is_predefined). Mistakes in arguments are told alone, too: what is wrong elsewhere may come from
+    /// them. An argument that the file does not declare is a warning.
+    pub fn parse_with(
+        file: &Arc<SourceFile>,
+        given: &BTreeMap<String, String>,
+    ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut findings = Findings::new(file);
         let (tree, syntax) = DeTable::parse_recoverable(&file.text);
         for error in &syntax {
@@ -51,12 +62,24 @@ impl Spec {
         if !syntax.is_empty() {
             return Err(findings.finish().err().unwrap_or_default());
         }
-        shape::check(tree.get_ref(), &mut findings);
-        let spec = decode(file, &Section::root(tree.get_ref()), &mut findings);
+        shape::check_arguments(tree.get_ref(), &mut findings);
+        if findings.failed() {
+            return Err(findings.finish().err().unwrap_or_default());
+        }
+        let arguments = Arguments::decode(&Section::root(tree.get_ref()), given, &mut findings);
+        let tree = arguments.put_into(tree.into_inner(), &mut findings);
+        if findings.failed() {
+            return Err(findings.finish().err().unwrap_or_default());
+        }
+        shape::check(&tree, &mut findings);
+        let spec = decode(file, &Section::root(&tree), &mut findings);
         let failed = findings.failed();
         let (file, warnings) = findings.finish()?;
         match spec {
-            Some(spec) if !failed => Ok((Self { file, ..spec }, warnings)),
+            Some(spec) if !failed => {
+                let args = arguments.all().clone();
+                Ok((Self { file, args, ..spec }, warnings))
+            }
             // Nothing is absent without an error that says so; should that ever break, say it rather than panic.
             _ => Err(vec![
                 Diagnostic::error("this file cannot be read").help("please report it with the file"),
@@ -104,6 +127,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
     let layers = layers(&root.section("layers"), findings);
     Some(Spec {
         file: Arc::clone(file),
+        args: BTreeMap::new(),
         name: name?,
         default,
         gpu,

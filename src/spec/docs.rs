@@ -16,7 +16,9 @@ pub fn markdown() -> String {
          <!-- Rendered from src/spec/keys, which to change instead: UPDATE_DOCS=1 cargo test --lib spec:: -->\n\n\
          A `wheelbase.toml` says what is built. Its first line names the frontend, so that any BuildKit can build it:\n\n\
          ```toml\n# syntax=registry.example/wheelbase:1\n#:schema wheelbase.schema.json\nname = \"mai-job\"\n```\n\n\
-         Unknown keys are errors. Paths are relative to the build context, and stay inside it.\n",
+         Unknown keys are errors. Paths are relative to the build context, and stay inside it.\n\n\
+         `${NAME}` in a string stands for the value of the build argument that `[args.NAME]` declares, and `$${` for `${` \
+         itself. So it is in every string below but those that are said to be taken as they are, and in no key.\n",
     );
     for key in keys::all() {
         section(&mut page, key);
@@ -45,6 +47,9 @@ fn section(page: &mut String, key: &Key) {
     }
     if !key.default.is_empty() {
         about.push(format!("default: {}", default(key.default)));
+    }
+    if key.literal && !table && !key.path.starts_with("args.") {
+        about.push("taken as it is, without arguments".to_owned());
     }
     if !about.is_empty() {
         let _ = write!(page, "\n{}.\n", capital(&about.join("; ")));
@@ -104,6 +109,7 @@ fn example(key: &Key) -> String {
         if name == first {
             let list = keys::all().any(|key| key.path == parent && matches!(key.kind, Kind::Tables));
             let parent = parent
+                .replace("args.*", "args.TORCH_CUDA")
                 .replace("images.*", "images.serve")
                 .replace("wheels.*", "wheels.flash-attn");
             let header = if list {

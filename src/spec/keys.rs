@@ -22,6 +22,9 @@ pub struct Key {
     pub doc: &'static str,
     /// A line of TOML (or a few) that uses it.
     pub example: &'static str,
+    /// Whether `${NAME}` in its strings is no reference to an argument, but stands for itself: in what is run by a shell,
+    /// and in what names something.
+    pub literal: bool,
 }
 
 /// What may be written for a key.
@@ -159,6 +162,7 @@ const fn key(
         default,
         doc,
         example,
+        literal: false,
     }
 }
 
@@ -171,7 +175,13 @@ const fn required(path: &'static str, kind: Kind, doc: &'static str, example: &'
         default: "",
         doc,
         example,
+        literal: false,
     }
+}
+
+/// The same key, whose strings are taken as they are.
+const fn literal(key: Key) -> Key {
+    Key { literal: true, ..key }
 }
 
 /// Every key of the file, in the order in which the reference page shows them; a table comes before its keys.
@@ -252,6 +262,24 @@ mod tests {
                 assert_eq!(named, known, "{}", key.path);
             }
         }
+    }
+
+    #[test]
+    fn what_a_shell_reads_and_what_names_things_is_taken_as_it_is() {
+        let literal: Vec<&str> = all().filter(|key| key.literal).map(|key| key.path).collect();
+        let expected = [
+            "name",
+            "default",
+            "args",
+            "args.*.default",
+            "args.*.type",
+            "args.*.choices",
+            "args.*.description",
+            "wheels.*.command",
+            "images.*.entrypoint",
+            "images.*.cmd",
+        ];
+        assert_eq!(literal, expected);
     }
 
     #[test]

@@ -5,13 +5,14 @@
 //! an image of that toolkit was ever published, whether its compiler knows that GPU, and whether that system has that
 //! Python. All errors come at once, each with its place and a way out.
 //!
-//! The road of a file: `decode` asks the TOML parser for a tree with places; `shape` checks it against the one table of
-//! [`keys`]; then each section is read by its own file (`gpu`, `python`, `compiler_cache`, `wheels`, `images`) with the facts of `cuda`,
+//! The road of a file: `decode` asks the TOML parser for a tree with places; `args` puts the values of build arguments into
+//! it; `shape` checks it against the one table of [`keys`]; then each section is read by its own file (`gpu`, `python`, `compiler_cache`, `wheels`, `images`) with the facts of `cuda`,
 //! `archs`, `rocm`, `gfx` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
 //! `findings`, and `secrets` keeps credentials out of it. [`schema`] and [`docs`] render the same table of keys for
 //! editors and readers.
 
 mod archs;
+mod args;
 mod circles;
 mod compiler_cache;
 mod cuda;
@@ -43,6 +44,7 @@ mod wheels;
 #[cfg(test)]
 mod tests;
 
+pub use args::{Arg, ArgKind, is_predefined};
 pub use compiler_cache::DEFAULT_CACHE_SIZE;
 pub use decode::{
     DEFAULT_BUCKETS, DEFAULT_LOCK, DEFAULT_MAX_LAYER_SIZE, DEFAULT_MAX_LAYERS, DEFAULT_THRESHOLD,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 pub use toml::Spanned;
 
+use super::args::Arg;
 use crate::diagnostic::{Location, SourceFile};
 
 /// A whole `wheelbase.toml`.
@@ -16,6 +17,8 @@ use crate::diagnostic::{Location, SourceFile};
 pub struct Spec {
     /// The file, for diagnostics and source maps.
     pub file: Arc<SourceFile>,
+    /// `[args]` by name, with the values that were put in.
+    pub args: BTreeMap<String, Arg>,
     /// `name`: what is built, used in image labels and as a prefix of cache ids.
     pub name: Spanned<String>,
     /// `default`: the image that is built when no target is named. With a single image it is that one.
@@ -47,6 +50,8 @@ impl Spec {
     pub fn same_meaning(&self, other: &Self) -> bool {
         let Self {
             file: _,
+            // What they have decided stands in the rest.
+            args: _,
             name,
             default,
             gpu,

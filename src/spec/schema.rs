@@ -60,7 +60,34 @@ fn property(key: &Key) -> Map<String, Value> {
     schema
 }
 
+/// A text with a reference to an argument in it: what stands there in the end only a build knows.
+const REFERENCE: &str = "\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}";
+
+/// What may be written for a key: a value of its kind, or a reference to one.
 fn kind(key: &Key, written: &Kind) -> Map<String, Value> {
+    let several: Vec<&Kind> = match written {
+        Kind::Any(several) => several.iter().collect(),
+        Kind::Shaped(_) | Kind::Word(_) | Kind::Boolean | Kind::Integer { .. } => vec![written],
+        _ => return value_of(key, written),
+    };
+    let is_text = several.iter().any(|kind| matches!(kind, Kind::Text));
+    let mut forms: Vec<Value> = several
+        .into_iter()
+        .map(|one| Value::Object(value_of(key, one)))
+        .collect();
+    if !key.literal && !is_text {
+        forms.push(json!({ "type": "string", "pattern": REFERENCE }));
+    }
+    match forms.pop() {
+        Some(only) if forms.is_empty() => object_of(only),
+        last => {
+            forms.extend(last);
+            object_of(json!({ "anyOf": forms }))
+        }
+    }
+}
+
+fn value_of(key: &Key, written: &Kind) -> Map<String, Value> {
     let schema = match written {
         Kind::Text => json!({ "type": "string" }),
         Kind::Shaped(pattern) => json!({ "type": "string", "pattern": pattern }),
@@ -97,10 +124,7 @@ fn kind(key: &Key, written: &Kind) -> Map<String, Value> {
             let table = object(&below(key.path).collect::<Vec<_>>(), None);
             json!({ "type": "array", "items": Value::Object(table) })
         }
-        Kind::Any(several) => {
-            let several: Vec<Value> = several.iter().map(|one| Value::Object(kind(key, one))).collect();
-            json!({ "anyOf": several })
-        }
+        Kind::Any(_) => return kind(key, written),
     };
     object_of(schema)
 }
@@ -149,6 +173,9 @@ mod tests {
             "object" => value.is_object(),
             other => panic!("{other}"),
         }) && all("enum", &|words| words.as_array().unwrap().contains(value))
+            && all("pattern", &|pattern| {
+                pattern != REFERENCE || value.as_str().unwrap().contains("${")
+            })
             && all("minimum", &|least| value.as_u64() >= least.as_u64())
             && all("maximum", &|most| value.as_u64() <= most.as_u64())
             && all("minProperties", &|least| {
@@ -212,6 +239,13 @@ mod tests {
         ] {
             assert_eq!(full.matches(from).count(), 1, "{from}");
             assert!(!accepts(&schema, &read(&full.replace(from, to))), "{to}");
+        }
+        for (from, to) in [
+            ("tier = \"devel\"", "tier = \"${TIER}\""),
+            ("jobs = 8", "jobs = \"${JOBS}\""),
+            ("cudnn = true", "cudnn = \"${CUDNN}\""),
+        ] {
+            assert!(accepts(&schema, &read(&full.replace(from, to))), "{to}");
         }
     }
 }

@@ -20,6 +20,15 @@ pub(super) fn check(root: &DeTable<'_>, findings: &mut Findings) {
     drop(Shape { findings }.table("", "", 0..0, root));
 }
 
+/// Reports what does not fit of `[args]` alone.
+pub(super) fn check_arguments(root: &DeTable<'_>, findings: &mut Findings) {
+    if let Some(key) = keys::find("", "args")
+        && let Some((name, value)) = root.get_key_value(key.name())
+    {
+        Shape { findings }.value(&key.kind, key, key.name(), name.span(), value);
+    }
+}
+
 /// Whether a value may be read as one of this kind (as far as TOML's types tell).
 pub(super) fn fits(kind: &Kind, value: &DeValue<'_>) -> bool {
     match kind {

@@ -1,5 +1,6 @@
 //! Whole files, right and wrong.
 
+mod args;
 mod errors;
 mod laws;
 

@@ -20,6 +20,7 @@ mod backends;
 mod caches;
 mod calls;
 mod copies;
+mod flags;
 mod mistakes;
 mod progress;
 mod quickstart;

@@ -59,6 +59,8 @@ async fn the_result_is_returned_once() {
         platform,
         reference,
         config: b"{}".to_vec(),
+        base: None,
+        epoch: None,
     };
     let images = vec![
         image(Platform::linux_amd64(), Some(reference)),

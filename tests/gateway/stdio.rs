@@ -39,6 +39,8 @@ fn frontend_process() {
             platform: Platform::linux_amd64(),
             reference: Some(reference.clone()),
             config: data.len().to_string().into_bytes(),
+            base: None,
+            epoch: None,
         };
         client
             .return_result(BuildResult::image(image))

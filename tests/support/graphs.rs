@@ -201,6 +201,8 @@ fn metadata() -> impl Strategy<Value = Metadata> {
                 export_cache,
                 locations,
                 description,
+                // The other implementation of the wire is older than they are.
+                resources: None,
             },
         )
 }

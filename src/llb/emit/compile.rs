@@ -153,8 +153,7 @@ impl Emitter<'_> {
         }
         let pace = &compile.pace;
         if is_online(compile) {
-            exec.mounts
-                .push(Mount::cache(CARGO_FOLDER, CARGO_MOUNT, Sharing::Shared));
+            exec.mounts.push(self.cache(CARGO_FOLDER, CARGO_MOUNT));
         }
         exec.extra_hosts.push(number(SLOTS, pace.slots));
         exec.extra_hosts.push(number(JOBS, pace.jobs));
@@ -168,11 +167,7 @@ impl Emitter<'_> {
                 exec.extra_hosts.extend(text(SCOPE, &cache.scope));
                 exec.mounts.push(Mount::secret("/wheelbase/store", SECRET, true));
             }
-            exec.mounts.push(Mount::cache(
-                "/wheelbase/cache",
-                cache.id.clone(),
-                Sharing::Shared,
-            ));
+            exec.mounts.push(self.cache("/wheelbase/cache", &cache.id));
         }
         // Always there: a build without slots must be the same step as one with them.
         exec.mounts
@@ -181,7 +176,7 @@ impl Emitter<'_> {
         exec.mounts.push(self.program(COUNT, steps::count()));
         exec.mounts.push(Mount::output("/wheels"));
         exec.mounts.push(Mount::output("/wheelbase/counts"));
-        let executed = self.graph.exec(exec, metadata);
+        let executed = self.process(exec, metadata);
         let folder = |dest| executed.mount(dest).unwrap_or_else(|| executed.root());
         Compiled {
             wheels: folder("/wheels"),

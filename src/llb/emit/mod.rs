@@ -24,11 +24,13 @@ const EPOCH: i64 = 315_532_800;
 mod compile;
 mod no_cache;
 mod reports;
+mod sandbox;
 mod source;
 mod steps;
 
 pub use no_cache::NoCache;
 pub use reports::Reports;
+pub use sandbox::Sandbox;
 
 /// What a graph depends on beside the plan: the client, and what the daemon can do.
 #[derive(Debug, Clone)]
@@ -55,6 +57,8 @@ pub struct Surroundings {
     pub proxy: Option<ProxyEnv>,
     /// Further lines of `/etc/hosts` for steps with a network.
     pub extra_hosts: Vec<ExtraHost>,
+    /// The containers of all steps.
+    pub sandbox: Sandbox,
 }
 
 /// Whether counts of compiles are asked for. They are outputs of the steps that compile: where no result of such a step is
@@ -82,6 +86,7 @@ impl Default for Surroundings {
             no_cache: NoCache::None,
             proxy: None,
             extra_hosts: Vec::new(),
+            sandbox: Sandbox::default(),
         }
     }
 }
@@ -106,6 +111,7 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
     let image_plan = &plan.images[image];
     let mut emitter = Emitter::new(plan, image, surroundings);
     emitter.position = positions(&image_plan.root);
+    emitter.own = no_cache::own_layers(plan, &image_plan.root);
     let output = emitter.lay(&image_plan.root);
     let reports = emitter.reports(&image_plan.lists, &image_plan.needed);
     Emitted {
@@ -201,6 +207,8 @@ struct Emitter<'a> {
     counts: BTreeMap<StageId, Output>,
     context: Option<Output>,
     position: BTreeMap<StageId, usize>,
+    /// Layers that the name of the image stands for.
+    own: BTreeSet<StageId>,
 }
 
 impl<'a> Emitter<'a> {
@@ -214,6 +222,7 @@ impl<'a> Emitter<'a> {
             counts: BTreeMap::new(),
             context: None,
             position: BTreeMap::new(),
+            own: BTreeSet::new(),
         }
     }
 }
@@ -497,7 +506,9 @@ impl Emitter<'_> {
                 None => format!("[{}] {}", stage.name, steps::describe(stage)),
             },
         };
-        let mut metadata = Metadata::named(name).ignore_cache(self.surroundings.no_cache.covers(stage));
+        let of_image = self.own.contains(&id).then_some(self.image);
+        let ignore = self.surroundings.no_cache.covers(stage, of_image);
+        let mut metadata = Metadata::named(name).ignore_cache(ignore);
         metadata.locations.extend(stage.location.clone());
         metadata
     }

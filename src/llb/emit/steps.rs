@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Exec, File, Metadata, Mkfile, Mount, Network, Output, Sharing, Timestamp};
+use super::super::{Exec, File, Metadata, Mkfile, Mount, Network, Output, Timestamp};
 use super::{EPOCH, Emitter};
 use crate::plan::{Install, Project, Stage, Supply, System, Work, steps};
 
@@ -138,7 +138,7 @@ impl Emitter<'_> {
         // Another uv may write another store, so the id carries which uv it is.
         let uv = self.plan.stage(self.plan.uv).key.short();
         let id = format!("wheelbase-uv-{uv}");
-        exec.mounts.push(Mount::cache(cache, id, Sharing::Shared));
+        exec.mounts.push(self.cache(cache, &id));
     }
 
     pub(super) fn system(&mut self, system: &System, on: Output, metadata: Metadata) -> Output {
@@ -163,7 +163,7 @@ impl Emitter<'_> {
                 exec.mounts.push(Mount::tmpfs("/var/cache/apt"));
             }
         }
-        self.graph.exec(exec, metadata).root()
+        self.process(exec, metadata).root()
     }
 
     pub(super) fn unpack(&mut self, program: &str, root: Output, file: Output, metadata: Metadata) -> Output {
@@ -263,7 +263,7 @@ impl Emitter<'_> {
         exec.mounts.push(self.uv());
         exec.mounts.push(self.program(SETTLE, steps::settle()));
         exec.mounts.push(Mount::output("/wheelbase/out"));
-        let executed = self.graph.exec(exec, metadata);
+        let executed = self.process(exec, metadata);
         let root = executed.root();
         Installed {
             root,
@@ -317,7 +317,7 @@ impl Emitter<'_> {
     /// Runs a process for the sake of one folder; what it does to its root is thrown away.
     pub(super) fn folder_of(&mut self, mut exec: Exec, dest: &str, metadata: Metadata) -> Output {
         exec.mounts.push(Mount::output(dest));
-        let executed = self.graph.exec(exec, metadata);
+        let executed = self.process(exec, metadata);
         executed.mount(dest).unwrap_or_else(|| executed.root())
     }
 }

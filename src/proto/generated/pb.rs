@@ -93,11 +93,37 @@ pub struct OpMetadata {
     >,
     #[prost(message, optional, tag = "6")]
     pub progress_group: ::core::option::Option<ProgressGroup>,
+    /// What a process may use of the machine (BuildKit 0.31).
+    #[prost(message, optional, tag = "7")]
+    pub linux_resources: ::core::option::Option<LinuxResources>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ExportCache {
     #[prost(bool, tag = "1")]
     pub value: bool,
+}
+/// Limits of a process's cgroup; 0 and an empty string are none.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LinuxResources {
+    /// Bytes.
+    #[prost(int64, tag = "1")]
+    pub memory: i64,
+    /// Bytes, memory and swap together; -1 is no limit.
+    #[prost(int64, tag = "2")]
+    pub memory_swap: i64,
+    #[prost(uint64, tag = "3")]
+    pub cpu_shares: u64,
+    /// Microseconds.
+    #[prost(uint64, tag = "4")]
+    pub cpu_period: u64,
+    /// Microseconds in each period.
+    #[prost(int64, tag = "5")]
+    pub cpu_quota: i64,
+    /// Such as `0-3,7`.
+    #[prost(string, tag = "6")]
+    pub cpuset_cpus: ::prost::alloc::string::String,
+    #[prost(string, tag = "7")]
+    pub cpuset_mems: ::prost::alloc::string::String,
 }
 /// Vertices with the same id are one line of the progress output.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

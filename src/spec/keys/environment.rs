@@ -1,6 +1,6 @@
 //! Keys of what everything is built on: tiers, interpreter, tools, layers.
 
-use super::{ABSOLUTE, Form, IMAGE, Key, Kind, NAME, PATH, TEXTS, key, required};
+use super::{ABSOLUTE, Form, IMAGE, Key, Kind, NAME, PATH, TEXTS, key, literal, required};
 
 const ARCHS: Kind = Kind::Array(&Kind::Shaped(
     "^([0-9]+\\.[0-9][af]?(\\+PTX)?|gfx[0-9a-f]+(-[0-9]+)?(-generic)?(:(sramecc|xnack)[+-])*)$",
@@ -14,19 +14,55 @@ const ARCHIVE: Kind = Kind::Forms(&[Form {
 
 /// The keys, in the order in which the reference page shows them.
 pub(super) const KEYS: &[Key] = &[
-    required(
+    literal(required(
         "name",
         NAME,
         "What is built; it labels the images and prefixes the names of caches.",
         "name = \"mai-job\"",
-    ),
-    key(
+    )),
+    literal(key(
         "default",
         Kind::Text,
         "the image, when there is only one",
         "The image that is built when the build names no target.",
         "default = \"serve\"",
-    ),
+    )),
+    literal(key(
+        "args",
+        Kind::Named,
+        "",
+        "A build argument, which `--build-arg NAME=VALUE` sets and `${NAME}` in a string stands for. Its value is no secret: \
+         it ends in keys and images.",
+        "[args.TORCH_CUDA]\ndefault = \"12.8.1\"\ndescription = \"the CUDA that torch is built for\"",
+    )),
+    literal(key(
+        "args.*.default",
+        VALUE,
+        "",
+        "The value when a build gives none. Without it a build has to give one, where the argument is used.",
+        "default = \"12.8.1\"",
+    )),
+    literal(key(
+        "args.*.type",
+        Kind::Word(&["string", "integer", "boolean"]),
+        "that of `default`, or of `choices`, or else \"string\"",
+        "What its values are. Where a key takes a number or a boolean, `\"${NAME}\"` alone stands for one.",
+        "type = \"integer\"",
+    )),
+    literal(key(
+        "args.*.choices",
+        Kind::Array(&Kind::Any(&[Kind::Text, ANY_INTEGER])),
+        "any value",
+        "The only values that are taken.",
+        "choices = [\"11.8.0\", \"12.8.1\"]",
+    )),
+    literal(key(
+        "args.*.description",
+        Kind::Text,
+        "",
+        "What it is for, as `docker buildx build --call outline` shows it.",
+        "description = \"the CUDA that torch is built for\"",
+    )),
     key(
         "gpu",
         Kind::Table,
@@ -450,11 +486,14 @@ pub(super) const KEYS: &[Key] = &[
     ),
 ];
 
+/// A whole number.
+const ANY_INTEGER: Kind = Kind::Integer {
+    least: 0,
+    most: u64::MAX,
+};
+
+/// What an argument may be.
+const VALUE: Kind = Kind::Any(&[Kind::Text, ANY_INTEGER, Kind::Boolean]);
+
 /// A number of bytes, or one with a unit.
-pub(super) const BYTES: Kind = Kind::Any(&[
-    Kind::Integer {
-        least: 0,
-        most: u64::MAX,
-    },
-    Kind::Shaped("^[0-9]+\\s*(B|[kKMGT]i?B)$"),
-]);
+pub(super) const BYTES: Kind = Kind::Any(&[ANY_INTEGER, Kind::Shaped("^[0-9]+\\s*(B|[kKMGT]i?B)$")]);

@@ -1,6 +1,6 @@
 //! Keys of what is built: wheels and images.
 
-use super::{ABSOLUTE, Form, Key, Kind, NAME, PATH, TEXTS, key, required};
+use super::{ABSOLUTE, Form, Key, Kind, NAME, PATH, TEXTS, key, literal, required};
 
 const REQUIREMENTS: Kind = Kind::Array(&Kind::Shaped(
     "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\s*(\\[[A-Za-z0-9._,\\s-]*\\])?$",
@@ -204,13 +204,14 @@ pub(super) const KEYS: &[Key] = &[
         "Environment variables of the build command; they are part of the wheel's key.",
         "env = { FLASH_ATTENTION_FORCE_BUILD = \"TRUE\" }",
     ),
-    key(
+    literal(key(
         "wheels.*.command",
         Kind::Text,
         "a build of one wheel without build isolation",
-        "Replaces the build command: it runs with `sh -eu` in the source folder and leaves wheels in `/wheels`.",
+        "Replaces the build command: it runs with `sh -eu` in the source folder and leaves wheels in `/wheels`. It sees \
+         arguments through `env`.",
         "command = \"python setup.py bdist_wheel --dist-dir /wheels\"",
-    ),
+    )),
     key(
         "wheels.*.arch",
         Kind::Word(&["any"]),
@@ -330,20 +331,20 @@ pub(super) const KEYS: &[Key] = &[
         "The working directory.",
         "workdir = \"/app\"",
     ),
-    key(
+    literal(key(
         "images.*.entrypoint",
         TEXTS,
         "the tier's",
         "The program that the image runs, one word an item.",
         "entrypoint = [\"python\", \"-m\", \"serve\"]",
-    ),
-    key(
+    )),
+    literal(key(
         "images.*.cmd",
         TEXTS,
         "the tier's",
         "Arguments that `docker run` may replace, one word an item.",
         "cmd = [\"--port\", \"8000\"]",
-    ),
+    )),
     key(
         "images.*.labels",
         Kind::Map(&Kind::Text),

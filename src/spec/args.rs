@@ -1,0 +1,511 @@
+//! `[args]`: what a build may set, and where a value goes.
+//!
+//! Arguments are put into the parsed file before anything else looks at it: what checks a key checks what stands there in
+//! the end, and shows it where the user wrote `${NAME}`. So an argument that nothing uses changes nothing, and no key of a
+//! step can know that there was one.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::findings::Findings;
+use super::keys::{self, Key, Kind};
+use super::section::{Section, integer};
+use super::{secrets, shape};
+use crate::diagnostic::{Diagnostic, nearest};
+
+/// Proxies that `docker buildx build` hands over from the client's configuration.
+const PROXIES: [&str; 5] = ["HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"];
+
+/// Whether a build argument means something without being declared: proxies, `SOURCE_DATE_EPOCH`, and what is for BuildKit
+/// or the client.
+pub fn is_predefined(name: &str) -> bool {
+    name == "SOURCE_DATE_EPOCH"
+        || name.starts_with("BUILDKIT_")
+        || PROXIES.iter().any(|proxy| name.eq_ignore_ascii_case(proxy))
+}
+
+/// `[args.NAME]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arg {
+    /// The name with its place.
+    pub name: Spanned<String>,
+    /// `type`, or that of `default` or of `choices`.
+    pub kind: ArgKind,
+    /// `description`.
+    pub description: Option<String>,
+    /// `choices`, as text; any value when there are none.
+    pub choices: Vec<String>,
+    /// `default`, as text.
+    pub default: Option<String>,
+    /// What the build has given, or else the default, as text.
+    pub value: Option<String>,
+}
+
+/// What an argument's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgKind {
+    /// Text.
+    String,
+    /// A whole number, 0 or more.
+    Integer,
+    /// `true` or `false`.
+    Boolean,
+}
+
+impl ArgKind {
+    /// The word in a spec.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Boolean => "boolean",
+        }
+    }
+
+    fn of(value: &DeValue<'_>) -> Option<Self> {
+        match value {
+            DeValue::String(_) => Some(Self::String),
+            DeValue::Integer(_) => Some(Self::Integer),
+            DeValue::Boolean(_) => Some(Self::Boolean),
+            _ => None,
+        }
+    }
+
+    /// Whether a text that a build has given is a value. TOML's other ways to write a number, such as `0x10`, are none:
+    /// they would be another text where the value is put into one.
+    fn takes(self, text: &str) -> bool {
+        match self {
+            Self::String => true,
+            Self::Integer => text.parse::<u64>().is_ok_and(|number| number.to_string() == text),
+            Self::Boolean => matches!(text, "true" | "false"),
+        }
+    }
+}
+
+impl fmt::Display for ArgKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::String => "a string",
+            Self::Integer => "a whole number",
+            Self::Boolean => "`true` or `false`",
+        })
+    }
+}
+
+/// The arguments of a file with their values.
+pub(super) struct Arguments {
+    all: BTreeMap<String, Arg>,
+    /// Those that a build has given what they do not take. It has been said; where they are used is no second mistake.
+    refused: BTreeSet<String>,
+}
+
+impl Arguments {
+    /// Reads `[args]`, whose shape was checked, with what a build has given.
+    pub(super) fn decode(
+        root: &Section<'_>,
+        given: &BTreeMap<String, String>,
+        findings: &mut Findings,
+    ) -> Self {
+        let mut arguments = Self {
+            all: BTreeMap::new(),
+            refused: BTreeSet::new(),
+        };
+        for (name, section) in root.named("args") {
+            let text = given.get(name.get_ref()).map(String::as_str);
+            let Some(mut arg) = declared(name, &section, findings) else {
+                continue;
+            };
+            let name = arg.name.get_ref().clone();
+            match text {
+                Some(text) if takes(&arg, text, findings) => arg.value = Some(text.to_owned()),
+                Some(_) => {
+                    arguments.refused.insert(name.clone());
+                }
+                None => {}
+            }
+            arguments.all.insert(name, arg);
+        }
+        for name in given.keys().filter(|name| !arguments.all.contains_key(*name)) {
+            let warning = Diagnostic::warning(format!("nothing takes the build argument `{name}`"));
+            let help = match nearest(name, arguments.names()) {
+                Some(near) => format!("did you mean --build-arg {near}=...?"),
+                None => format!("declare it with a table [args.{name}], or leave it out"),
+            };
+            findings.push(warning.help(help));
+        }
+        arguments
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.all.keys().map(String::as_str)
+    }
+
+    /// A file with values in the place of `${NAME}`, in all keys that take them.
+    pub(super) fn put_into<'i>(&'i self, mut root: DeTable<'i>, findings: &mut Findings) -> DeTable<'i> {
+        self.table("", &mut root, findings);
+        root
+    }
+
+    /// The arguments by name.
+    pub(super) fn all(&self) -> &BTreeMap<String, Arg> {
+        &self.all
+    }
+
+    fn table<'i>(&'i self, path: &str, table: &mut DeTable<'i>, findings: &mut Findings) {
+        for (name, value) in table.iter_mut() {
+            if let Some(key) = keys::find(path, name.get_ref())
+                && !key.literal
+            {
+                self.value(&key.kind, key, value, findings);
+            }
+        }
+    }
+
+    fn value<'i>(
+        &'i self,
+        kind: &Kind,
+        key: &Key,
+        value: &mut Spanned<DeValue<'i>>,
+        findings: &mut Findings,
+    ) {
+        let span = value.span();
+        match (kind, value.get_mut()) {
+            (_, content @ DeValue::String(_)) => {
+                let text = content.as_str().unwrap_or_default();
+                if let Some(put) = self.put(kind, text, &span, findings) {
+                    *content = put;
+                }
+            }
+            (Kind::Any(kinds), content) => {
+                if let Some(kind) = kinds.iter().find(|kind| shape::fits(kind, content)) {
+                    self.value(kind, key, value, findings);
+                }
+            }
+            (Kind::Array(item), DeValue::Array(items)) => {
+                for item_value in items.iter_mut() {
+                    self.value(item, key, item_value, findings);
+                }
+            }
+            (Kind::Map(item), DeValue::Table(table)) => {
+                for (_, item_value) in table.iter_mut() {
+                    self.value(item, key, item_value, findings);
+                }
+            }
+            (Kind::Table | Kind::Forms(_), DeValue::Table(table)) => self.table(key.path, table, findings),
+            (Kind::Named, DeValue::Table(tables)) => {
+                let path = format!("{}.*", key.path);
+                for (_, table) in tables.iter_mut() {
+                    if let DeValue::Table(table) = table.get_mut() {
+                        self.table(&path, table, findings);
+                    }
+                }
+            }
+            (Kind::Tables, DeValue::Array(items)) => {
+                for item in items.iter_mut() {
+                    if let DeValue::Table(table) = item.get_mut() {
+                        self.table(key.path, table, findings);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A text with its references replaced; `None` when it has none. Where a number or boolean is expected and the text is
+    /// one reference alone, the value keeps its type.
+    fn put<'i>(
+        &'i self,
+        kind: &Kind,
+        text: &str,
+        span: &Range<usize>,
+        findings: &mut Findings,
+    ) -> Option<DeValue<'i>> {
+        if !text.contains("${") {
+            return None;
+        }
+        let parts = parts(text);
+        if let [Part::Reference(name)] = parts.as_slice()
+            && let Some(value) = self.all.get(*name).and_then(typed)
+            && shape::fits(kind, &value)
+        {
+            return Some(value);
+        }
+        let mut whole = String::with_capacity(text.len());
+        for part in parts {
+            match part {
+                Part::Text(text) => whole.push_str(text),
+                Part::Reference(name) => match self.all.get(name) {
+                    None => self.undeclared(name, span, findings),
+                    Some(arg) => match &arg.value {
+                        Some(value) => whole.push_str(value),
+                        None if self.refused.contains(name) => {}
+                        None => without_value(arg, span, findings),
+                    },
+                },
+                Part::Wrong(written) => wrong(written, span, findings),
+            }
+        }
+        Some(DeValue::String(Cow::Owned(whole)))
+    }
+
+    fn undeclared(&self, name: &str, span: &Range<usize>, findings: &mut Findings) {
+        let help = match nearest(name, self.names()) {
+            Some(near) => format!("did you mean `${{{near}}}`?"),
+            None => format!("declare it with a table [args.{name}]; `$${{` stands for `${{` itself"),
+        };
+        findings.error(
+            within(findings, span, &format!("${{{name}}}")),
+            format!("there is no argument `{name}`"),
+            "used here",
+            help,
+        );
+    }
+}
+
+/// An argument that is used and has nothing to put there. A value that was wrong is an error already.
+fn without_value(arg: &Arg, span: &Range<usize>, findings: &mut Findings) {
+    let name = arg.name.get_ref();
+    let place = within(findings, span, &format!("${{{name}}}"));
+    let (used, declared) = (findings.place(place), findings.place(arg.name.span()));
+    findings.push(
+        Diagnostic::error(format!("the argument `{name}` has no value"))
+            .at(used, "used here")
+            .at(declared, "declared here without a `default`")
+            .help(format!("build with --build-arg {name}=..., or write a `default`")),
+    );
+}
+
+fn wrong(written: &str, span: &Range<usize>, findings: &mut Findings) {
+    let name: String = written
+        .trim_start_matches("${")
+        .chars()
+        .take_while(|c| is_inner(*c))
+        .collect();
+    let help = if is_name(&name) && written.contains(":-") {
+        format!("write `${{{name}}}`; its default stands in [args.{name}]")
+    } else {
+        "write `${NAME}` with a name of [args], or `$${` for `${` itself".to_owned()
+    };
+    findings.error(
+        within(findings, span, written),
+        format!("`{written}` is no reference to an argument"),
+        "",
+        help,
+    );
+}
+
+/// The place of a part of a string, where it is written in the file as it is meant.
+fn within(findings: &Findings, span: &Range<usize>, part: &str) -> Range<usize> {
+    match findings.text(span.clone()).find(part) {
+        Some(at) => span.start + at..span.start + at + part.len(),
+        None => span.clone(),
+    }
+}
+
+/// A piece of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Part<'t> {
+    /// As it is.
+    Text(&'t str),
+    /// `${NAME}`.
+    Reference(&'t str),
+    /// What starts like a reference and is none.
+    Wrong(&'t str),
+}
+
+/// Cuts a text at its references; `$${` is `${` as it is.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if let Some(before) = rest[..at].strip_suffix('$') {
+            parts.push(Part::Text(before));
+            parts.push(Part::Text("${"));
+            rest = &rest[at + 2..];
+            continue;
+        }
+        parts.push(Part::Text(&rest[..at]));
+        let inner = &rest[at + 2..];
+        let end = inner.find('}');
+        let written = &rest[at..end.map_or(rest.len(), |end| at + 2 + end + 1)];
+        match end.map(|end| &inner[..end]).filter(|name| is_name(name)) {
+            Some(name) => parts.push(Part::Reference(name)),
+            None => parts.push(Part::Wrong(written)),
+        }
+        rest = &rest[at + written.len()..];
+    }
+    parts.push(Part::Text(rest));
+    parts.retain(|part| *part != Part::Text(""));
+    parts
+}
+
+fn is_inner(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(is_inner) && text.starts_with(|c: char| !c.is_ascii_digit())
+}
+
+/// A value as text.
+fn shown(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(_) => integer(value).map(|number| number.to_string()),
+        DeValue::Boolean(value) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// The value of an argument that is a number or boolean.
+fn typed(arg: &Arg) -> Option<DeValue<'_>> {
+    let text = arg.value.as_deref()?;
+    match arg.kind {
+        ArgKind::String => None,
+        ArgKind::Integer => DeValue::parse(text).ok().map(Spanned::into_inner),
+        ArgKind::Boolean => Some(DeValue::Boolean(text == "true")),
+    }
+}
+
+/// Reads one argument, with its default as its value; nothing when its name is none.
+fn declared(name: Spanned<String>, section: &Section<'_>, findings: &mut Findings) -> Option<Arg> {
+    if !is_name(name.get_ref()) {
+        findings.error(
+            name.span(),
+            format!("`{}` is not a name of an argument", name.get_ref()),
+            "",
+            "names have letters, digits and `_`, and do not start with a digit",
+        );
+        return None;
+    }
+    if secrets::is_secret_name(name.get_ref()) {
+        findings.warning(
+            name.span(),
+            format!("`{}` looks like a secret", name.get_ref()),
+            "the value of an argument ends in keys and images, for all to read",
+            "give it to the build as a secret: docker buildx build --secret id=...",
+        );
+    }
+    let default = section.value("default");
+    let choices: Vec<_> = section.items("choices").collect();
+    let kinds = [ArgKind::String, ArgKind::Integer, ArgKind::Boolean];
+    let kind = match section.string("type") {
+        Some(said) => kinds.into_iter().find(|kind| kind.as_str() == said.get_ref()),
+        None => default
+            .or(choices.first().copied())
+            .and_then(|value| ArgKind::of(value.get_ref())),
+    };
+    let kind = kind.unwrap_or(ArgKind::String);
+    for value in choices.iter().copied().chain(default) {
+        if ArgKind::of(value.get_ref()) != Some(kind) {
+            findings.error(
+                value.span(),
+                format!("a value of `{}` is {kind}", name.get_ref()),
+                "this is none",
+                "write one, or another `type`",
+            );
+        }
+    }
+    let text = default.and_then(|default| shown(default.get_ref()));
+    let arg = Arg {
+        kind,
+        description: section.string("description").map(Spanned::into_inner),
+        choices: choices
+            .iter()
+            .filter_map(|value| shown(value.get_ref()))
+            .collect(),
+        default: text.clone(),
+        value: text,
+        name,
+    };
+    if let (Some(default), Some(text)) = (default, &arg.default) {
+        check_choice(&arg, text, default.span(), findings);
+    }
+    Some(arg)
+}
+
+/// Whether an argument takes what a build has given.
+fn takes(arg: &Arg, text: &str, findings: &mut Findings) -> bool {
+    let name = arg.name.get_ref();
+    if arg.kind.takes(text) {
+        return check_choice(arg, text, arg.name.span(), findings);
+    }
+    let example = if arg.kind == ArgKind::Integer { "8" } else { "true" };
+    findings.error(
+        arg.name.span(),
+        format!("--build-arg {name}={text}: a value of `{name}` is {}", arg.kind),
+        "declared here",
+        format!("give for example --build-arg {name}={example}"),
+    );
+    false
+}
+
+fn check_choice(arg: &Arg, text: &str, span: Range<usize>, findings: &mut Findings) -> bool {
+    if arg.choices.is_empty() || arg.choices.iter().any(|choice| choice == text) {
+        return true;
+    }
+    let choices = arg.choices.iter();
+    let all = keys::join_or(
+        &choices
+            .clone()
+            .map(|choice| format!("\"{choice}\""))
+            .collect::<Vec<_>>(),
+    );
+    let near = nearest(text, choices.map(String::as_str)).filter(|_| arg.kind == ArgKind::String);
+    let help = match near {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("give {all}"),
+    };
+    findings.error(
+        span,
+        format!("the argument `{}` cannot be \"{text}\"", arg.name.get_ref()),
+        format!("it is {all}"),
+        help,
+    );
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn references_are_names_in_braces() {
+        use Part::{Reference, Text, Wrong};
+        for (text, expected) in [
+            ("", vec![]),
+            ("$5 and $NAME", vec![Text("$5 and $NAME")]),
+            ("a${B}c", vec![Text("a"), Reference("B"), Text("c")]),
+            ("${A}${_b1}", vec![Reference("A"), Reference("_b1")]),
+            ("$${A}", vec![Text("${"), Text("A}")]),
+            ("${1A}", vec![Wrong("${1A}")]),
+            ("${}x", vec![Wrong("${}"), Text("x")]),
+            ("${A:-b}", vec![Wrong("${A:-b}")]),
+            ("x${A", vec![Text("x"), Wrong("${A")]),
+        ] {
+            assert_eq!(parts(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_escaped_comes_back_as_it_was(text in "([a-z]|[$]|[{]|[}]|é){0,12}") {
+            let escaped = text.replace("${", "$${");
+            let mut back = String::new();
+            for part in parts(&escaped) {
+                match part {
+                    Part::Text(text) => back.push_str(text),
+                    other => prop_assert!(false, "{other:?} in {escaped}"),
+                }
+            }
+            prop_assert_eq!(back, text);
+        }
+    }
+}
