@@ -92,7 +92,7 @@ impl Explain {
         } = &self.input;
         let loaded = Loaded::read(file, context.as_deref(), images, platform)?;
         if let Ok(loaded) = &loaded {
-            report(&loaded.warnings);
+            report(&loaded.settings.keep(loaded.warnings.clone()));
         }
         Ok(loaded)
     }

@@ -58,6 +58,9 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
         goal,
         questions,
     } = prepare::prepare(client, options, platforms).await?;
+    if let Some(error) = read.settings.verdict(&read.warnings(Some(goal.name()))) {
+        return Err(error.into());
+    }
 
     let mut images = Vec::new();
     let mut notes = Vec::new();

@@ -241,6 +241,13 @@ pub(super) const KEYS: &[Key] = &[
         "Lets the build command use the network.",
         "network = true",
     ),
+    key(
+        "wheels.*.description",
+        Kind::Text,
+        "",
+        "One line for people, which `docker buildx build --call targets` shows. It is no part of a key.",
+        "description = \"row maxima on the GPU\"",
+    ),
     required(
         "images",
         Kind::Named,
@@ -343,6 +350,13 @@ pub(super) const KEYS: &[Key] = &[
         "the tier's",
         "Arguments that `docker run` may replace, one word an item.",
         "cmd = [\"--port\", \"8000\"]",
+    ),
+    key(
+        "images.*.description",
+        Kind::Text,
+        "",
+        "One line for people, which `docker buildx build --call targets` shows. It is no part of the image.",
+        "description = \"the HTTP service, for production\"",
     ),
     key(
         "images.*.labels",
