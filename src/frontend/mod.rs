@@ -58,7 +58,9 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
         goal,
         questions,
     } = prepare::prepare(client, options, platforms).await?;
-    if let Some(error) = read.settings.verdict(&read.warnings(Some(goal.name()))) {
+    let warnings = read.warnings(Some(goal.name()));
+    read.tell(client, &warnings).await;
+    if let Some(error) = read.settings.verdict(&warnings) {
         return Err(error.into());
     }
 

@@ -61,7 +61,6 @@ pub(super) async fn prepare(
         Ok((goal, foreseen))
     };
     let (read, goal, questions) = prepare_for(client, options, platforms, choose).await?;
-    read.tell(client, &read.warnings(Some(goal.name()))).await;
     Ok(Prepared {
         read,
         goal,
@@ -77,11 +76,10 @@ pub(super) async fn prepare_all(
 ) -> Result<(Read, Vec<Questions>), Failure> {
     let all = |_: &Spec| Ok(((), BTreeSet::new()));
     let (read, (), questions) = prepare_for(client, options, platforms, all).await?;
-    read.tell(client, &read.warnings(None)).await;
     Ok((read, questions))
 }
 
-/// Reads all files and asks no registry: enough for what can be known without one. Nothing is said of warnings.
+/// Reads all files and asks no registry: enough for what can be known without one.
 pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Failure> {
     let nothing = |_: &Spec| Ok(((), BTreeSet::new()));
     let (read, (), _) = prepare_for(client, options, Vec::new(), nothing).await?;

@@ -37,7 +37,7 @@ const ROWS: &[Row] = &[
     ("`--call wheelbase.plan`", |lab, road| {
         let said = answered(lab, road, "wheelbase.plan")?;
         works(
-            said.contains("\nimage serve\n") && said.contains("base-ubuntu22.04 "),
+            said.contains("\nimage serve\n") && said.contains("\n      digest "),
             &said,
         )
     }),
