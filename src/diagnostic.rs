@@ -85,6 +85,8 @@ pub struct Label {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
+    /// The name of the rule that it is of, for warnings that can be switched off.
+    pub rule: Option<&'static str>,
     /// What is wrong, in one line.
     pub message: String,
     /// The places that it is about; the first is the main one.
@@ -98,6 +100,7 @@ impl Diagnostic {
     pub fn error(message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
+            rule: None,
             message: message.into(),
             labels: Vec::new(),
             help: None,
@@ -156,7 +159,10 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let title = level.primary_title(self.message.as_str());
+        let mut title = level.primary_title(self.message.as_str());
+        if let Some(rule) = self.rule {
+            title = title.id(rule);
+        }
         let mut group = Group::with_title(title);
         for (index, label) in self.labels.iter().enumerate() {
             let kind = if index == 0 {

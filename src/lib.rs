@@ -17,7 +17,7 @@
 //! - [`frontend`] tells the story once: read, plan, emit, solve, check, return.
 //! - [`cli`] shows plans to people.
 //!
-//! [`proto`] is the wire; [`diagnostic`] and [`platform`] are words that all rooms share. `docs/architecture.md`
+//! [`proto`] is the wire; [`diagnostic`], [`platform`] and [`rules`] are words that all rooms share. `docs/architecture.md`
 //! has each room's invariant, and `tests/architecture.rs` holds them to it.
 
 pub mod cli;
@@ -29,4 +29,5 @@ pub mod lock;
 pub mod plan;
 pub mod platform;
 pub mod proto;
+pub mod rules;
 pub mod spec;

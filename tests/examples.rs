@@ -154,6 +154,30 @@ fn golden() {
 }
 
 #[test]
+fn every_operation_has_a_line_of_the_spec_and_a_name_that_fits() {
+    for (name, images) in EXAMPLES {
+        for image in images {
+            let bytes = printed(&example(name), &["plan", image, "--format", "llb"]);
+            let definition = pb::Definition::decode(bytes.as_slice()).unwrap();
+            let locations = definition.source.unwrap().locations;
+            // The last entry only names the result.
+            for op in &definition.def[..definition.def.len() - 1] {
+                let digest = Sha256::digest(op)
+                    .iter()
+                    .fold("sha256:".to_owned(), |mut text, byte| {
+                        let _ = write!(text, "{byte:02x}");
+                        text
+                    });
+                let name = &definition.metadata[&digest].description["llb.customname"];
+                assert!(locations.contains_key(&digest), "{name} has no line");
+                // With ` => ` before it and a time behind it, on 80 columns.
+                assert!(name.chars().count() <= 70, "{name} is too long");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_same_spec_gives_the_same_bytes() {
     let folder = example("quickstart");
     let arguments = ["plan", "train", "--format", "llb"];

@@ -86,7 +86,7 @@ impl Explain {
     fn load(&self) -> super::load::Reading<Loaded> {
         let loaded = Loaded::read(&self.input)?;
         if let Ok(loaded) = &loaded {
-            report(&loaded.warnings);
+            report(&loaded.settings.keep(loaded.warnings.clone()));
         }
         Ok(loaded)
     }

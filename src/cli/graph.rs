@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::show::kind;
+use crate::plan::show::kind;
 use crate::plan::{Plan, StageId};
 
 /// Arrows of the plan: from a stage to a stage or an image. Uv is part of nearly every step and would hide the

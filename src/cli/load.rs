@@ -15,6 +15,7 @@ use crate::llb::{Surroundings, emit};
 use crate::lock::{Lock, Manifests, Project};
 use crate::plan::{self, Plan, Request};
 use crate::platform::Platform;
+use crate::rules::Settings;
 use crate::spec::Spec;
 
 /// Where the files of a folder come from.
@@ -57,6 +58,8 @@ impl Files {
 pub(super) struct Loaded {
     pub(super) warnings: Vec<Diagnostic>,
     pub(super) spec: Spec,
+    /// What the spec says about rules.
+    pub(super) settings: Settings,
     lock: Option<Lock>,
     projects: BTreeMap<String, Project>,
     manifests: Manifests,
@@ -103,6 +106,10 @@ impl Loaded {
             Ok(parsed) => parsed,
             Err(errors) => return Ok(Err(errors)),
         };
+        let settings = match Settings::of(&spec.file) {
+            Ok(settings) => settings,
+            Err(errors) => return Ok(Err(errors)),
+        };
         let mut manifests = Manifests::default();
         loop {
             let missing = plan::manifest_paths(&spec, &manifests);
@@ -122,6 +129,7 @@ impl Loaded {
         let mut loaded = Self {
             warnings,
             spec,
+            settings,
             lock: None,
             projects: BTreeMap::new(),
             manifests,
@@ -160,6 +168,18 @@ impl Loaded {
         }
         self.lock = Some(lock);
         Ok(Ok(()))
+    }
+
+    /// All that rules have to say of the images that were asked for, as `docker buildx build --check` says it.
+    pub(super) fn lint(&self) -> Vec<Diagnostic> {
+        let mut all = self.settings.warnings();
+        all.extend(self.spec.lint());
+        all.extend(self.warnings.clone());
+        let all = self.settings.keep(all);
+        if self.images.len() == self.spec.images.len() {
+            return all;
+        }
+        self.spec.about(self.images.iter().map(String::as_str), all)
     }
 
     /// Plans the images that were asked for. Nothing is asked of a registry: tiers stay unresolved.

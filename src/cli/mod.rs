@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::diagnostic::Diagnostic;
+use crate::plan;
 use crate::platform::Platform;
 use crate::spec::is_predefined;
 
@@ -20,7 +21,6 @@ mod load;
 mod metadata;
 mod page;
 mod replay;
-mod show;
 mod tally;
 mod wheels;
 
@@ -51,7 +51,7 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Reports every mistake of the spec and its lock.
+    /// Reports every mistake of the spec and its lock, and every rule of docs/reference/rules.md that they break.
     Check(Input),
     /// Shows what will be built, and why.
     Plan {
@@ -119,6 +119,12 @@ impl Input {
     }
 }
 
+impl Input {
+    fn load(&self) -> load::Reading<Loaded> {
+        Loaded::read(self)
+    }
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PlanFormat {
     /// For people.
@@ -160,20 +166,12 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 fn command(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Check(input) => with_loaded(&input, |loaded| {
-            let plan = loaded.plan()?;
-            let (stages, images) = (plan.stages.len(), plan.images.len());
-            Ok(format!(
-                "{}: {images} images, {stages} stages, no errors\n",
-                input.file.display()
-            )
-            .into_bytes())
-        }),
+        Command::Check(input) => check(&input),
         Command::Plan { input, format } => with_loaded(&input, |loaded| {
             let plan = loaded.plan()?;
             match format {
-                PlanFormat::Text => Ok(show::text(&plan).into_bytes()),
-                PlanFormat::Json => Ok(show::json(&plan).into_bytes()),
+                PlanFormat::Text => Ok(plan::show::text(&plan).into_bytes()),
+                PlanFormat::Json => Ok(plan::show::json(&plan).into_bytes()),
                 PlanFormat::Llb => Loaded::definition(&plan),
             }
         }),
@@ -202,17 +200,38 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Reads the input, shows warnings, and prints what `show` makes of it, or its errors.
+/// Looks at every rule, and for every mistake. Warnings alone are no failure, unless the spec says so.
+fn check(input: &Input) -> anyhow::Result<ExitCode> {
+    let said = input.load()?.and_then(|loaded| {
+        let warnings = loaded.lint();
+        report(&warnings);
+        let plan = loaded.plan()?;
+        if let Some(error) = loaded.settings.verdict(&warnings) {
+            return Err(vec![error]);
+        }
+        let (stages, images) = (plan.stages.len(), plan.images.len());
+        let said = format!(
+            "{}: {images} images, {stages} stages, no errors\n",
+            input.file.display()
+        );
+        Ok(said.into_bytes())
+    });
+    finish(said)
+}
+
+/// Reads the input, shows what its files have that is not understood, and prints what `show` makes of it, or its errors.
 fn with_loaded(
     input: &Input,
     show: impl FnOnce(&Loaded) -> Result<Vec<u8>, Vec<Diagnostic>>,
 ) -> anyhow::Result<ExitCode> {
-    let loaded = Loaded::read(input)?;
-    let shown = loaded.and_then(|loaded| {
-        report(&loaded.warnings);
+    finish(input.load()?.and_then(|loaded| {
+        report(&loaded.settings.keep(loaded.warnings.clone()));
         show(&loaded)
-    });
-    match shown {
+    }))
+}
+
+fn finish(said: Result<Vec<u8>, Vec<Diagnostic>>) -> anyhow::Result<ExitCode> {
+    match said {
         Ok(bytes) => {
             print(&bytes)?;
             Ok(ExitCode::SUCCESS)

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::show::bytes;
 use super::tally::{Span, changed, untouched};
+use crate::plan::show::bytes;
 use crate::plan::{Point, Policy, Replay};
 
 /// The plot in its own units: the whole, and the rectangle of the axes.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::history::History;
-use super::show::bytes;
+use crate::plan::show::bytes;
 use crate::plan::{LayerHistory, Replay};
 
 /// More layers, or versions without a plan, than this are counted.

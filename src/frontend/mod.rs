@@ -61,7 +61,12 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
         goal,
         questions,
     } = prepare::prepare(client, options, platforms).await?;
-    read.tell(client, &remarks).await;
+    let mut warnings = read.warnings(Some(goal.name()));
+    warnings.extend(remarks);
+    read.tell(client, &warnings).await;
+    if let Some(error) = read.settings.verdict(&warnings) {
+        return Err(error.into());
+    }
 
     let mut images = Vec::new();
     let mut notes = Vec::new();

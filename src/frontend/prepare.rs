@@ -21,6 +21,23 @@ pub(super) enum Goal {
     Wheel(String),
 }
 
+impl Goal {
+    /// Its name in the spec.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Image(name) | Self::Wheel(name) => name,
+        }
+    }
+
+    /// The images that are planned for it: a wheel is compiled as the images that use it need it.
+    pub(super) fn images(&self, spec: &Spec) -> BTreeSet<String> {
+        match self {
+            Self::Image(image) => BTreeSet::from([image.clone()]),
+            Self::Wheel(_) => spec.images.keys().cloned().collect(),
+        }
+    }
+}
+
 /// All that plans are made from.
 pub(super) struct Prepared {
     pub(super) read: Read,
@@ -62,6 +79,30 @@ pub(super) async fn prepare_all(
     Ok((read, questions))
 }
 
+/// Reads all files and asks no registry: enough for what can be known without one.
+pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Failure> {
+    let nothing = |_: &Spec| Ok(((), BTreeSet::new()));
+    let (read, (), _) = prepare_for(client, options, Vec::new(), nothing).await?;
+    Ok(read)
+}
+
+/// The plan of some images as far as it goes without a registry.
+pub(super) fn unresolved(
+    read: &Read,
+    images: &BTreeSet<String>,
+    platform: Platform,
+) -> Result<Plan, Vec<Diagnostic>> {
+    plan::plan(&Request {
+        spec: &read.spec,
+        lock: read.lock.as_ref(),
+        projects: &read.projects,
+        manifests: &read.manifests,
+        platform,
+        resolved: &BTreeMap::new(),
+        images,
+    })
+}
+
 /// Reads the files. What is built, and the images that registries are asked about beforehand, `choose` says once the spec is
 /// there.
 async fn prepare_for<T>(
@@ -88,7 +129,6 @@ async fn prepare_for<T>(
     let (usual, asked) = tokio::join!(read::usual_lock(client, options), asked);
     let (definition, goal, questions) = asked?;
     let read = read::context(client, options, definition, usual).await?;
-    read.warn(client).await;
     Ok((read, goal, questions))
 }
 
@@ -129,7 +169,7 @@ pub(super) async fn planned(
 }
 
 /// What is built: the target, the spec's default image, or the only one there is.
-fn choose(spec: &Spec, target: Option<&str>) -> Result<Goal, Diagnostic> {
+pub(super) fn choose(spec: &Spec, target: Option<&str>) -> Result<Goal, Diagnostic> {
     let names: Vec<&str> = spec.images.keys().map(String::as_str).collect();
     let wanted = match (target, &spec.default, names.as_slice()) {
         (Some(target), _, _) => target,

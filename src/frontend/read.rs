@@ -12,6 +12,7 @@ use crate::lock::{Lock, Manifests, Project};
 use crate::plan;
 use crate::platform::Platform;
 use crate::proto::pb;
+use crate::rules::Settings;
 use crate::spec::{DEFAULT_LOCK, Spec, is_predefined};
 
 /// The spec's name when the client gives none, as `buildctl` does.
@@ -29,6 +30,7 @@ pub(super) struct Definition {
     manifests: Manifests,
     /// How the spec was obtained, for source maps.
     origin: pb::Definition,
+    settings: Settings,
     warnings: Vec<Diagnostic>,
     /// The vertex that warnings are attached to.
     vertex: String,
@@ -71,22 +73,28 @@ pub(super) struct Read {
     pub(super) ignore: Vec<String>,
     /// How the spec was obtained, for source maps.
     pub(super) origin: pb::Definition,
+    /// What the file and the build say about rules.
+    pub(super) settings: Settings,
     warnings: Vec<Diagnostic>,
     /// The vertex that warnings are attached to.
     vertex: String,
 }
 
 impl Read {
-    /// Tells the user what will build but is probably not meant.
-    pub(super) async fn warn(&self, client: &Client) {
-        self.tell(client, &self.warnings).await;
+    /// What will build but is probably not meant: of all that the spec has, or of what a target is made of.
+    pub(super) fn warnings(&self, target: Option<&str>) -> Vec<Diagnostic> {
+        let warnings = self.settings.keep(self.warnings.clone());
+        match target {
+            Some(target) => self.spec.about([target], warnings),
+            None => warnings,
+        }
     }
 
     /// Shows warnings. A daemon that cannot show them is no reason to fail.
     pub(super) async fn tell(&self, client: &Client, warnings: &[Diagnostic]) {
-        for warning in warnings {
+        for warning in self.settings.keep(warnings.to_vec()) {
             client
-                .warn(Warning::from_diagnostic(warning, &self.vertex))
+                .warn(Warning::from_diagnostic(&warning, &self.vertex))
                 .await
                 .ok();
         }
@@ -114,9 +122,16 @@ pub(super) async fn definition(client: &Client, options: &Options) -> Result<Def
     let Some(source) = source else {
         return Err(Diagnostic::error(format!("{filename} does not exist")).into());
     };
-    let (spec, warnings) = Spec::parse_with(&source, &arguments(options))?;
+    let (spec, mut warnings) = Spec::parse_with(&source, &arguments(options))?;
+    let mut settings = Settings::of(&spec.file)?;
+    warnings.extend(settings.warnings());
+    warnings.extend(spec.lint());
+    if let Some(value) = options.check() {
+        settings = settings.replaced_by(value)?;
+    }
     Ok(Definition {
         spec,
+        settings,
         own_ignore,
         manifests: Manifests::default(),
         origin: folder.definition,
@@ -150,6 +165,7 @@ pub(super) async fn context(
         own_ignore,
         manifests,
         origin,
+        settings,
         mut warnings,
         vertex,
     } = definition;
@@ -182,6 +198,7 @@ pub(super) async fn context(
         manifests,
         ignore,
         origin,
+        settings,
         warnings,
         vertex,
     })

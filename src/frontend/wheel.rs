@@ -75,7 +75,7 @@ pub(super) async fn build(
 }
 
 /// The stage that compiles a wheel.
-fn stage(spec: &Spec, plan: &Plan, name: &str) -> Result<StageId, Diagnostic> {
+pub(super) fn stage(spec: &Spec, plan: &Plan, name: &str) -> Result<StageId, Diagnostic> {
     plan::compile_of(plan, name).ok_or_else(|| {
         let error = Diagnostic::error(format!("no image has the wheel `{name}`"))
             .help("name it in `wheels` of an image: what it is compiled against is decided there");

@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::{self, Client, Options, Reference, Solve};
 use crate::llb::{Surroundings, emit_reads};
 use crate::plan::{self, ContextRead, Plan, StageId, StoreEntry};
+use crate::rules::Rule;
 use crate::spec::WheelStore;
 
 /// Files that are read at the same time.
@@ -54,6 +55,7 @@ pub(super) async fn look(
         Err(error) => {
             let warning = Diagnostic {
                 severity: Severity::Warning,
+                rule: Some(Rule::WheelStoreUnreached.name()),
                 ..cannot_ask(read, store, &error)
             };
             read.tell(client, &[warning]).await;

@@ -17,6 +17,7 @@ use crate::llb::{source_info, source_range};
 use crate::platform::Platform;
 use crate::proto::frontend::llb_bridge_client::LlbBridgeClient;
 use crate::proto::{frontend, fsutil, pb, rpc, types};
+use crate::rules::{self, Rule};
 
 /// Bytes of one message, both ways: what BuildKit 0.14 and later take and send.
 const MESSAGE_LIMIT: usize = 16 << 20;
@@ -93,23 +94,26 @@ impl Warning {
     /// A finding as a remark on a vertex, such as the one that loads the file with the mistake.
     pub fn from_diagnostic(finding: &Diagnostic, vertex: impl Into<String>) -> Self {
         let place = finding.labels.first().map(|label| &label.location);
+        let rule = rules::rule_of(finding);
+        let name = rule.map_or_else(String::new, |rule| format!("{}: ", rule.name()));
         let short = match place {
             Some(location) => {
                 let (line, _) = location.file.position(location.range.start);
-                format!("{} (line {line})", finding.message)
+                format!("{name}{} (line {line})", finding.message)
             }
-            None => finding.message.clone(),
+            None => format!("{name}{}", finding.message),
         };
         let texts = finding
             .labels
             .iter()
             .map(|label| label.text.clone())
-            .chain(finding.help.clone());
+            .chain(finding.help.clone())
+            .chain(rule.map(|rule| rule.entry().description.to_owned()));
         Self {
             vertex: vertex.into(),
             short,
             detail: texts.filter(|text| !text.is_empty()).collect(),
-            url: String::new(),
+            url: rule.map_or_else(String::new, Rule::url),
             info: place.map(|location| source_info(&location.file, None)),
             ranges: place.map(source_range).into_iter().collect(),
         }
@@ -434,6 +438,10 @@ mod tests {
         assert_eq!(warning.detail, ["this one", "write c"]);
         assert_eq!(warning.info.unwrap().filename, "wheelbase.toml");
         assert_eq!(warning.ranges.len(), 1);
+        let ruled = Warning::from_diagnostic(&Rule::RootUser.warning("it runs as root"), "sha256:1");
+        assert_eq!(ruled.short, "RootUser: it runs as root");
+        assert_eq!(ruled.detail, [Rule::RootUser.entry().description]);
+        assert_eq!(ruled.url, "docs/reference/rules.md#rootuser");
         let bare = Warning::from_diagnostic(&Diagnostic::warning("odd"), "sha256:1");
         assert_eq!((bare.short.as_str(), bare.info), ("odd", None));
     }

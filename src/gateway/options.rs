@@ -184,6 +184,11 @@ impl Options {
         self.with_prefix(BUILD_ARG)
     }
 
+    /// `BUILDKIT_DOCKERFILE_CHECK`: what takes the place of the `check` directive in the file.
+    pub fn check(&self) -> Option<&str> {
+        self.get("build-arg:BUILDKIT_DOCKERFILE_CHECK")
+    }
+
     /// Labels of the image.
     pub fn labels(&self) -> BTreeMap<&str, &str> {
         self.with_prefix("label:")

@@ -10,6 +10,7 @@ use super::package::MarkerId;
 use super::url;
 use super::{Lock, Package, PackageName, ParseNameError, normalise};
 use crate::diagnostic::{Diagnostic, Location, SourceFile};
+use crate::rules::Rule;
 
 /// Something wrong, before it is known which file it may be drawn from.
 pub(super) struct Fault {
@@ -26,7 +27,9 @@ impl Fault {
     }
 
     pub(super) fn warning(self, file: &Arc<SourceFile>) -> Diagnostic {
-        let diagnostic = Diagnostic::warning(self.message).at(Location::new(file, self.range), "");
+        let diagnostic = Rule::LockNotUnderstood
+            .warning(self.message)
+            .at(Location::new(file, self.range), "");
         match self.help {
             Some(help) => diagnostic.help(help),
             None => diagnostic,

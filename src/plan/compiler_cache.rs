@@ -8,6 +8,9 @@ use super::planner::{Planner, download};
 use crate::diagnostic::Diagnostic;
 use crate::spec::{CompilerCacheTool, Sccache, Spec, Vendor, Wheel};
 
+/// The client's id of the secret with address and credentials of the compiler cache's store.
+pub const STORE_SECRET: &str = "sccache";
+
 impl Planner<'_> {
     /// The compiler cache of a wheel, if the spec has one; an error is noted where its tool does not run on the platform.
     pub(super) fn compiler_cache(&mut self, wheel: &Wheel) -> Option<CompilerCache> {

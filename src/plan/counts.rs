@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Location};
+use crate::rules::Rule;
 
 /// After `frontend.`, result metadata key of the counts of an image's wheels.
 pub const COUNTS: &str = "dev.wheelbase.compiler-cache";
@@ -76,7 +77,7 @@ impl Counts {
     fn words(&self, wheel: &str) -> Option<Diagnostic> {
         if self.unreached {
             return Some(
-                Diagnostic::warning(format!(
+                Rule::CompilerCacheUnreached.warning(format!(
                     "wheel `{wheel}` was compiled without the store of the compiler cache"
                 ))
                 .help(
@@ -88,7 +89,7 @@ impl Counts {
         if !self.known || self.cacheable() < LEAST_CALLS || share >= LEAST_PERCENT {
             return None;
         }
-        let warning = Diagnostic::warning(format!(
+        let warning = Rule::CompilerCacheMissed.warning(format!(
             "{} answered {} of {} compiler calls of wheel `{wheel}`, which it has compiled before",
             self.tool,
             self.hits,

@@ -2,7 +2,7 @@
 //!
 //! [`plan`] turns a spec, a lock, a platform and the images that a registry has resolved into a [`Plan`]. It is a
 //! pure function: no file, network, clock or chance takes part, and the same input gives the same bytes. It
-//! knows nothing of BuildKit; `llb` translates a plan, `cli` shows it.
+//! knows nothing of BuildKit; `llb` translates a plan, and [`show`] puts it into words.
 //!
 //! ```text
 //! devel tier -- system packages --.
@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::diagnostic::Diagnostic;
 use crate::lock::{Lock, Manifests, Project as PyProject};
 use crate::platform::Platform;
+use crate::rules::Rule;
 use crate::spec::Spec;
 
 mod architectures;
@@ -38,6 +39,7 @@ mod packages;
 mod planner;
 mod references;
 mod replay;
+pub mod show;
 mod source;
 pub mod steps;
 mod toolkit;
@@ -45,6 +47,7 @@ mod wheel;
 mod wheel_store;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
+pub use compiler_cache::STORE_SECRET;
 pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use crates::{Crates, manifest_paths};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
@@ -123,7 +126,8 @@ pub fn warnings(spec: &Spec, lock: &Lock) -> Vec<Diagnostic> {
     images
         .chain(wheels)
         .map(|(first, help)| {
-            Diagnostic::warning(format!("{file} does not say what its packages need"))
+            Rule::LockWithoutDependencies
+                .warning(format!("{file} does not say what its packages need"))
                 .at(spec.locate(first), "installed without its dependencies")
                 .help(help)
         })

@@ -17,6 +17,7 @@ use super::keys::{self, Key, Kind};
 use super::section::{Section, integer};
 use super::{secrets, shape};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::rules::Rule;
 
 /// Proxies that `docker buildx build` hands over from the client's configuration.
 const PROXIES: [&str; 5] = ["HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"];
@@ -385,6 +386,7 @@ fn declared(name: Spanned<String>, section: &Section<'_>, findings: &mut Finding
     }
     if secrets::is_secret_name(name.get_ref()) {
         findings.warning(
+            Rule::SecretsUsedInArgOrEnv,
             name.span(),
             format!("`{}` looks like a secret", name.get_ref()),
             "the value of an argument ends in keys and images, for all to read",

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::secrets;
 use crate::diagnostic::{Diagnostic, Location, SourceFile};
+use crate::rules::Rule;
 
 /// Why a piece of text is not what it should be.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,16 +77,17 @@ impl Findings {
         self.push(Diagnostic::error(message).at(place, label).help(help));
     }
 
-    /// Adds a warning with one place.
+    /// Adds a warning of a rule, with one place.
     pub(super) fn warning(
         &mut self,
+        rule: Rule,
         span: Range<usize>,
         message: impl Into<String>,
         label: impl Into<String>,
         help: impl Into<String>,
     ) {
         let place = self.place(span);
-        self.push(Diagnostic::warning(message).at(place, label).help(help));
+        self.push(rule.warning(message).at(place, label).help(help));
     }
 
     /// Adds a problem of the value at `span` as an error, and gives the value when there is none.

@@ -16,6 +16,7 @@ use super::reference::{self, Reference};
 use super::section::Section;
 use super::{archs, cuda, gfx, keys, os};
 use crate::diagnostic::Diagnostic;
+use crate::rules::Rule;
 
 /// What the rest of the file wants of `[gpu]`.
 pub(super) struct Wanted {
@@ -147,6 +148,7 @@ pub(super) fn decode(
     }
     if section.boolean("cudnn") == Some(true) && !section.has("cuda") {
         findings.warning(
+            Rule::KeyWithoutEffect,
             section.key_span("cudnn"),
             "`gpu.cudnn` has no effect",
             "it chooses among the images of `cuda`, and there is no `cuda`",

@@ -10,6 +10,7 @@ use super::section::{Section, string, unique};
 use super::wheels::{requirements, variables};
 use super::{names, paths};
 use crate::diagnostic::nearest;
+use crate::rules::Rule;
 
 /// What images of tier base and runtime must not hold unless they say otherwise: a compiler, and its headers.
 const FORBIDDEN: &[&str] = &["**/bin/nvcc", "/usr/local/cuda/include"];
@@ -84,6 +85,9 @@ fn image(
             .and_then(|path| findings.check(path.span(), paths::absolute(path.get_ref()))),
         entrypoint: words(section, "entrypoint", findings),
         cmd: words(section, "cmd", findings),
+        description: section
+            .string("description")
+            .and_then(|text| findings.check(text.span(), names::description(text.get_ref()))),
         labels: labels(section, findings),
         ports: ports(section, &owner, findings),
         forbid: Forbid {
@@ -97,6 +101,7 @@ fn image(
         .all(|key| section.items(key).next().is_none());
     if empty {
         findings.warning(
+            Rule::EmptyImage,
             image.name.span(),
             format!("image `{owner}` adds nothing to its tier"),
             "",

@@ -24,6 +24,7 @@ mod gfx;
 mod gpu;
 mod images;
 pub mod keys;
+mod lint;
 mod model;
 mod names;
 mod os;

@@ -391,6 +391,8 @@ pub struct Wheel {
     pub job_memory: Option<u64>,
     /// `network = true`: the build may use the network.
     pub network: bool,
+    /// `description`: a line for people. Never part of a key.
+    pub description: Option<String>,
 }
 
 /// A name with extras: `torch`, `jax[cuda12]`.
@@ -505,6 +507,8 @@ pub struct Image {
     pub entrypoint: Option<Vec<String>>,
     /// `cmd`; `None` keeps the tier's.
     pub cmd: Option<Vec<String>>,
+    /// `description`: a line for people. No part of the image.
+    pub description: Option<String>,
     /// `labels`.
     pub labels: BTreeMap<String, String>,
     /// `ports`, such as `8000/tcp`.

@@ -20,6 +20,18 @@ pub fn normalise(name: &str) -> String {
     normal
 }
 
+/// A description: one line that is not empty.
+pub(super) fn description(text: &str) -> Result<String, Problem> {
+    let line = text.trim();
+    if line.is_empty() || line.contains(['\n', '\r']) {
+        return Err(Problem::new(
+            "a description is one line of text",
+            "write a few words, or leave it out",
+        ));
+    }
+    Ok(line.to_owned())
+}
+
 /// A name of a package, an extra or a dependency group (the core metadata's `Name`), normalised.
 pub(super) fn package(text: &str) -> Result<String, Problem> {
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());

@@ -11,6 +11,7 @@ use super::model::{Requirement, Wheel, WheelSource};
 use super::section::{Section, integer, unique};
 use super::{circles, names, paths, secrets, sources};
 use crate::diagnostic::Diagnostic;
+use crate::rules::Rule;
 
 /// Variables that Wheelbase sets for every build command, and the key that decides each.
 const OWN_VARIABLES: &[(&str, &str)] = &[
@@ -103,6 +104,7 @@ fn wheel(
         if env.contains_key(*variable) {
             let place = section.section("env").key_span(variable);
             findings.warning(
+                Rule::ReservedVariable,
                 place,
                 format!("`{variable}` is set by Wheelbase"),
                 "this value would enter the wheel's key",
@@ -157,6 +159,9 @@ fn wheel(
         jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
         job_memory,
         network: section.boolean("network").unwrap_or(false),
+        description: section
+            .string("description")
+            .and_then(|text| findings.check(text.span(), names::description(text.get_ref()))),
         name,
     }
 }
@@ -257,6 +262,7 @@ pub(super) fn variables(
         if secrets::is_secret_name(name.get_ref()) && !value.get_ref().is_empty() {
             findings.conceal(value.span());
             findings.warning(
+                Rule::SecretsUsedInArgOrEnv,
                 name.span(),
                 format!("`{}` looks like a secret", name.get_ref()),
                 "what stands here ends in keys and images, for all to read",

@@ -61,9 +61,9 @@ const AREAS: [(&str, &[Group]); 4] = [
             commands::claims,
         ],
     ),
+    ("buildx", buildx::CLAIMS),
     ("lock", lock::CLAIMS),
     ("wheels", wheels::CLAIMS),
-    ("buildx", buildx::CLAIMS),
 ];
 
 fn main() -> ExitCode {

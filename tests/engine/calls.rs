@@ -79,6 +79,11 @@ fn the_questions_are_listed() -> Result<()> {
             [
                 "NAME",
                 "subrequests.describe",
+                "outline",
+                "targets",
+                "lint",
+                "wheelbase.plan",
+                "wheelbase.schema",
                 "wheelbase.explain",
                 "wheelbase.wheels"
             ]

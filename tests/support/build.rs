@@ -1,6 +1,7 @@
 //! One `docker buildx build` with our frontend, or with any other.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -32,6 +33,8 @@ pub(crate) struct Build<'a> {
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) success: bool,
+    /// The client's exit code.
+    pub(crate) code: Option<i32>,
     pub(crate) progress: Progress,
     /// What the client wrote beside its progress: the error, with lines of the spec.
     pub(crate) text: String,
@@ -87,26 +90,21 @@ impl<'a> Build<'a> {
         self
     }
 
-    /// Runs it; a build that fails is no error here.
-    ///
-    /// # Errors
-    ///
-    /// When the client cannot be run.
-    pub(crate) fn run(&self) -> Result<Built> {
-        let folder = tempfile::tempdir()?;
-        let metadata = folder.path().join("metadata.json");
+    /// The client's command, without a metadata file.
+    pub(crate) fn command(&self, progress: &str) -> Command {
         let mut command =
             self.engine
-                .docker(&["buildx", "build", "--progress", "rawjson", "--provenance=false"]);
+                .docker(&["buildx", "build", "--progress", progress, "--provenance=false"]);
         command.args(["--network", "host", "--allow", "network.host"]);
         if let Some(ca) = &self.lab.ca {
             command.arg("--secret").arg(format!("id=ca,src={ca}"));
         }
-        command
-            .arg("--file")
-            .arg(self.context.join(&self.file))
-            .arg("--metadata-file")
-            .arg(&metadata);
+        command.arg("--file").arg(self.context.join(&self.file));
+        if self.engine.is_direct && self.file.ends_with(".toml") {
+            command
+                .arg("--build-arg")
+                .arg(format!("BUILDKIT_SYNTAX={}", self.lab.frontend));
+        }
         command.args(&self.arguments).arg(&self.context);
         // The result without a tag or an output is of no use; the client warns of it otherwise.
         if self.tag.is_none()
@@ -118,6 +116,19 @@ impl<'a> Build<'a> {
             command.arg("--output=type=cacheonly");
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs it; a build that fails is no error here.
+    ///
+    /// # Errors
+    ///
+    /// When the client cannot be run.
+    pub(crate) fn run(&self) -> Result<Built> {
+        let folder = tempfile::tempdir()?;
+        let metadata = folder.path().join("metadata.json");
+        let mut command = self.command("rawjson");
+        command.arg("--metadata-file").arg(&metadata);
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let began = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
         let started = Instant::now();
@@ -131,6 +142,7 @@ impl<'a> Build<'a> {
             .unwrap_or(Value::Null);
         Ok(Built {
             success: output.status.success(),
+            code: output.status.code(),
             progress,
             text,
             answer: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -65,6 +65,7 @@ impl Lab {
     pub(crate) fn engine(&self) -> Engine {
         Engine {
             name: "main".to_owned(),
+            is_direct: false,
             host: self.docker_host.clone(),
         }
     }
@@ -74,6 +75,7 @@ impl Lab {
         let socket = format!("unix://{}/engines/{version}/docker.sock", self.folder);
         Engine {
             name: version.to_owned(),
+            is_direct: false,
             host: Some(socket),
         }
     }
@@ -84,10 +86,19 @@ impl Lab {
 pub(crate) struct Engine {
     /// Its version, or `main`.
     pub(crate) name: String,
+    /// Whether builds tell the daemon to run the frontend, as `buildctl` does: no Dockerfile frontend reads the syntax line
+    /// before.
+    pub(crate) is_direct: bool,
     host: Option<String>,
 }
 
 impl Engine {
+    /// The same engine, with builds as `buildctl` has them.
+    pub(crate) fn direct(mut self) -> Self {
+        self.is_direct = true;
+        self
+    }
+
     /// A command of the Docker client, aimed at this engine.
     pub(crate) fn docker(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("docker");

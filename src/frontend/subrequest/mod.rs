@@ -6,6 +6,11 @@ use super::failure::Failure;
 use crate::gateway::{self, BuildResult, Client, Options};
 
 mod explain;
+mod lint;
+mod outline;
+mod places;
+mod plan;
+mod targets;
 mod wheels;
 
 /// What a client may demand of this frontend; the frontend image's label `moby.buildkit.frontend.caps` says the same.
@@ -15,6 +20,11 @@ pub(super) const CAPS: [&str; 2] = [
 ];
 
 const DESCRIBE: &str = "frontend.subrequests.describe";
+const OUTLINE: &str = "frontend.outline";
+const TARGETS: &str = "frontend.targets";
+const LINT: &str = "frontend.lint";
+const PLAN: &str = "frontend.wheelbase.plan";
+const SCHEMA: &str = "frontend.wheelbase.schema";
 const EXPLAIN: &str = "frontend.wheelbase.explain";
 const WHEELS: &str = "frontend.wheelbase.wheels";
 
@@ -27,14 +37,61 @@ struct Request {
     description: &'static str,
     /// Options that the answer depends on, with what they are.
     options: &'static [(&'static str, &'static str)],
+    /// Whether the answer has a status, which becomes the client's exit code.
+    status: bool,
 }
 
-const REQUESTS: [Request; 3] = [
+const REQUESTS: [Request; 8] = [
     Request {
         name: DESCRIBE,
         version: "1.0.0",
         description: "List available subrequest types",
         options: &[],
+        status: false,
+    },
+    Request {
+        name: OUTLINE,
+        version: outline::VERSION,
+        description: "List all parameters current build takes",
+        options: &[("target", "the image or wheel that is built")],
+        status: false,
+    },
+    Request {
+        name: TARGETS,
+        version: targets::VERSION,
+        description: "List all targets current build supports",
+        options: &[],
+        status: false,
+    },
+    Request {
+        name: LINT,
+        version: lint::VERSION,
+        description: "Check the spec and its lock without building",
+        options: &[
+            ("target", "what is looked at; everything when it is not given"),
+            (
+                "build-arg:BUILDKIT_DOCKERFILE_CHECK",
+                "takes the place of the spec's `check` directive",
+            ),
+        ],
+        status: true,
+    },
+    Request {
+        name: PLAN,
+        version: plan::VERSION,
+        description: "Say what would be built, and from what",
+        options: &[
+            ("target", "what is planned; all images when it is not given"),
+            ("platform", "what it is built for"),
+        ],
+        status: false,
+    },
+    Request {
+        name: SCHEMA,
+        version: plan::SCHEMA_VERSION,
+        description: "Print the JSON Schema of a spec",
+        options: &[],
+        status: false,
     },
     Request {
         name: EXPLAIN,
@@ -48,12 +105,14 @@ const REQUESTS: [Request; 3] = [
             ("target", "the image that is built now"),
             ("platform", "what it is built for"),
         ],
+        status: false,
     },
     Request {
         name: WHEELS,
         version: wheels::VERSION,
         description: "Say which compiled wheels the wheel store has, and under which keys",
         options: &[("platform", "what they are compiled for")],
+        status: false,
     },
 ];
 
@@ -65,6 +124,11 @@ pub(super) async fn answer(
 ) -> Result<BuildResult, Failure> {
     match request {
         DESCRIBE => Ok(describe()),
+        OUTLINE => outline::answer(client, options).await,
+        TARGETS => targets::answer(client, options).await,
+        LINT => lint::answer(client, options).await,
+        PLAN => plan::answer(client, options).await,
+        SCHEMA => Ok(plan::schema()),
         EXPLAIN => explain::answer(client, options).await,
         WHEELS => wheels::answer(client, options).await,
         _ => Err(gateway::unsupported_request(request).into()),
@@ -73,8 +137,13 @@ pub(super) async fn answer(
 
 /// The list of questions, in the shape of BuildKit's `frontend/subrequests/describe.go`.
 fn describe() -> BuildResult {
-    let metadata = ["result.json", "result.txt"].map(|name| json!({ "name": name }));
     let list = REQUESTS.iter().map(|request| {
+        let status = request.status.then_some("result.statuscode");
+        let metadata: Value = ["result.json", "result.txt"]
+            .into_iter()
+            .chain(status)
+            .map(|name| json!({ "name": name }))
+            .collect();
         let mut value = json!({
             "name": request.name,
             "version": request.version,
@@ -117,12 +186,21 @@ mod tests {
         let answer = describe();
         let list: Value = serde_json::from_slice(&answer.metadata["result.json"]).unwrap();
         let names: Vec<&Value> = list.as_array().unwrap().iter().map(|one| &one["name"]).collect();
-        assert_eq!(names, [DESCRIBE, EXPLAIN, WHEELS]);
-        assert_eq!(list[1]["opts"][0]["name"], "context:previous");
+        assert_eq!(
+            names,
+            [DESCRIBE, OUTLINE, TARGETS, LINT, PLAN, SCHEMA, EXPLAIN, WHEELS]
+        );
+        assert_eq!(list[6]["opts"][0]["name"], "context:previous");
+        assert_eq!(list[3]["metadata"][2]["name"], "result.statuscode");
         let text = String::from_utf8(answer.metadata["result.txt"].clone()).unwrap();
         insta::assert_snapshot!(text, @r"
         NAME                 VERSION DESCRIPTION
         subrequests.describe 1.0.0   List available subrequest types
+        outline              1.0.0   List all parameters current build takes
+        targets              1.0.0   List all targets current build supports
+        lint                 1.0.0   Check the spec and its lock without building
+        wheelbase.plan       1.0.0   Say what would be built, and from what
+        wheelbase.schema     1.0.0   Print the JSON Schema of a spec
         wheelbase.explain    1.0.0   Say what changes against a previous image, and why
         wheelbase.wheels     1.0.0   Say which compiled wheels the wheel store has, and under which keys
         ");

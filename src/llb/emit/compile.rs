@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::{ExtraHost, Metadata, Mount, Output, Sharing};
 use super::Emitter;
 use super::steps::PATH;
-use crate::plan::{CacheTool, Compile, Source, StoreKind, Vendor, Work, steps};
+use crate::plan::{CacheTool, Compile, STORE_SECRET, Source, StoreKind, Vendor, Work, steps};
 
 /// Where the program is that counts.
 const COUNT: &str = "/wheelbase/count";
@@ -28,9 +28,6 @@ const CARGO_MOUNT: &str = "wheelbase-cargo-1";
 
 /// Where the build command of an isolated compile is.
 const ISOLATED: &str = "/wheelbase/isolated";
-
-/// The client's id of the secret with address and credentials of the compiler cache's store.
-const SECRET: &str = "sccache";
 
 /// Names under which numbers are handed to a step outside its key; see [`number`].
 const SLOTS: &str = "slots.wheelbase.internal";
@@ -165,7 +162,8 @@ impl Emitter<'_> {
                 exec.extra_hosts.push(number(STORE, word(store.kind)));
                 exec.extra_hosts.push(number(REQUIRE, store.require.into()));
                 exec.extra_hosts.extend(text(SCOPE, &cache.scope));
-                exec.mounts.push(Mount::secret("/wheelbase/store", SECRET, true));
+                exec.mounts
+                    .push(Mount::secret("/wheelbase/store", STORE_SECRET, true));
             }
             exec.mounts.push(self.cache("/wheelbase/cache", &cache.id));
         }

@@ -10,7 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{ContextRead, Plan, PythonSource, ReadyWheel, Root, Stage, StageId, Work};
+use crate::diagnostic::Location;
+use crate::plan::{ContextRead, Plan, PythonSource, ReadyWheel, Root, StageId, Work};
 
 use super::{
     Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mkdir, Mount, Network,
@@ -23,6 +24,7 @@ const EPOCH: i64 = 315_532_800;
 
 mod compile;
 mod no_cache;
+mod progress;
 mod reports;
 mod sandbox;
 mod source;
@@ -109,7 +111,7 @@ pub struct Emitted {
 /// When the plan has no image of this name.
 pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
     let image_plan = &plan.images[image];
-    let mut emitter = Emitter::new(plan, image, surroundings);
+    let mut emitter = Emitter::new(plan, image, surroundings, Some(&image_plan.location));
     emitter.position = positions(&image_plan.root);
     emitter.own = no_cache::own_layers(plan, &image_plan.root);
     let output = emitter.lay(&image_plan.root);
@@ -125,14 +127,14 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
 /// that image already.
 pub fn emit_wheel(plan: &Plan, wheel: StageId, surroundings: &Surroundings) -> Emitted {
     let name = &plan.stage(wheel).name;
-    let mut emitter = Emitter::new(plan, name, surroundings);
+    let mut emitter = Emitter::new(plan, name, surroundings, plan.stage(wheel).location.as_ref());
     let files = emitter.folder(wheel);
     let image = if matches!(plan.stage(wheel).work, Work::Stored { .. }) {
         files
     } else {
         let mut copy = whole(files);
         copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
-        let metadata = Metadata::named(format!("[{name}] take files"));
+        let metadata = emitter.named(format!("[{name}] take files"));
         emitter.graph.file(File::scratch().copy(copy), metadata)
     };
     let reports = emitter.reports(&[], &[]);
@@ -149,7 +151,7 @@ pub fn emit_reads(
     reads: &BTreeSet<ContextRead>,
     surroundings: &Surroundings,
 ) -> (Graph, Output) {
-    let mut emitter = Emitter::new(plan, "wheel store", surroundings);
+    let mut emitter = Emitter::new(plan, "wheel store", surroundings, None);
     let context = emitter.context();
     let file = reads
         .iter()
@@ -160,9 +162,25 @@ pub fn emit_reads(
             copy.follow_symlinks = true;
             file.copy(copy)
         });
-    let metadata = Metadata::named("[wheel store] take sources");
+    let metadata = emitter
+        .named("[wheel store] take sources")
+        .locations(readers(plan));
     let folder = emitter.graph.file(file, metadata);
     (emitter.graph, folder)
+}
+
+/// The places of what reads the build context, each once.
+fn readers(plan: &Plan) -> Vec<Location> {
+    let mut places: Vec<Location> = Vec::new();
+    for (_, stage) in plan.iter() {
+        if let Some(location) = &stage.location
+            && !stage.work.context_paths().is_empty()
+            && !places.contains(location)
+        {
+            places.push(location.clone());
+        }
+    }
+    places
 }
 
 /// Layer numbers for progress lines: the base is 1.
@@ -209,10 +227,14 @@ struct Emitter<'a> {
     position: BTreeMap<StageId, usize>,
     /// Layers that the name of the image stands for.
     own: BTreeSet<StageId>,
+    /// The place of what is built as a whole.
+    home: Option<Location>,
+    /// The place of the stage that is being made: where the user looks when one of its operations fails.
+    place: Option<Location>,
 }
 
 impl<'a> Emitter<'a> {
-    fn new(plan: &'a Plan, image: &'a str, surroundings: &'a Surroundings) -> Self {
+    fn new(plan: &'a Plan, image: &'a str, surroundings: &'a Surroundings, home: Option<&Location>) -> Self {
         Self {
             plan,
             image,
@@ -223,6 +245,8 @@ impl<'a> Emitter<'a> {
             context: None,
             position: BTreeMap::new(),
             own: BTreeSet::new(),
+            home: home.cloned(),
+            place: home.cloned(),
         }
     }
 }
@@ -232,10 +256,21 @@ impl Emitter<'_> {
         if let Some(made) = self.made.get(&id) {
             return *made;
         }
+        let place = self.plan.stage(id).location.clone();
+        let place = place.or_else(|| self.home.clone());
+        let above = std::mem::replace(&mut self.place, place);
+        let made = self.make_stage(id);
+        self.place = above;
+        self.made.insert(id, made);
+        made
+    }
+
+    /// Makes a stage that is not there yet.
+    fn make_stage(&mut self, id: StageId) -> Made {
         let plan = self.plan;
         let stage = plan.stage(id);
         let metadata = self.metadata(id, stage);
-        let made = match &stage.work {
+        match &stage.work {
             Work::Image(source) => {
                 let reference = match &source.digest {
                     Some(digest) if !source.reference.contains('@') => {
@@ -325,9 +360,7 @@ impl Emitter<'_> {
                 };
                 Made::Folder(self.list(root, of, metadata))
             }
-        };
-        self.made.insert(id, made);
-        made
+        }
     }
 
     /// A root as one filesystem.
@@ -354,13 +387,14 @@ impl Emitter<'_> {
         if self.surroundings.merge {
             let mut inputs = vec![base];
             inputs.extend(trees.iter().map(|(_, tree)| tree.alone));
-            let metadata = Metadata::named(format!("[{}] merge layers", self.image)).group(group);
+            let metadata = self.named(format!("[{}] merge layers", self.image)).group(group);
             return self.graph.merge(&inputs, metadata).unwrap_or(base);
         }
         trees.into_iter().fold(base, |below, (id, tree)| {
             let stage = self.plan.stage(id);
-            let metadata =
-                Metadata::named(format!("[{}] lay {}", self.image, stage.name)).group(group.clone());
+            let metadata = self
+                .named(format!("[{}] lay {}", self.image, stage.name))
+                .group(group.clone());
             let copy = if let Work::Copy(copy) = &stage.work {
                 context_copy(self.context(), &copy.from, &copy.to)
             } else {
@@ -388,7 +422,9 @@ impl Emitter<'_> {
         if !self.surroundings.merge {
             return upper;
         }
-        let metadata = Metadata::named(format!("[{}] take {name}", self.image)).group(self.assembly());
+        let metadata = self
+            .named(format!("[{}] take {name}", self.image))
+            .group(self.assembly());
         self.graph.diff(Some(lower), upper, metadata)
     }
 
@@ -398,7 +434,9 @@ impl Emitter<'_> {
         if !self.surroundings.merge {
             return changed;
         }
-        let metadata = Metadata::named(format!("[{}] settle {name}", self.image)).group(self.assembly());
+        let metadata = self
+            .named(format!("[{}] settle {name}", self.image))
+            .group(self.assembly());
         self.graph.file(File::scratch().copy(whole(changed)), metadata)
     }
 
@@ -410,7 +448,7 @@ impl Emitter<'_> {
                 unpack.unpack = true;
                 let unpacked = self
                     .graph
-                    .file(File::scratch().copy(unpack), Metadata::named("[python] unpack"));
+                    .file(File::scratch().copy(unpack), self.named("[python] unpack"));
                 (unpacked, "/*".to_owned())
             }
             PythonSource::Image { image, path } => (self.filesystem(*image), path.clone()),
@@ -424,10 +462,9 @@ impl Emitter<'_> {
         // over it settles that.
         let mut above = Mkdir::new("/opt");
         above.timestamp = Some(Timestamp::from_seconds(EPOCH));
-        let above = self.graph.file(
-            File::scratch().mkdir(above),
-            Metadata::named("[python] make /opt"),
-        );
+        let above = self
+            .graph
+            .file(File::scratch().mkdir(above), self.named("[python] make /opt"));
         let copied = File::scratch().copy(copy).copy(whole(above));
         let output = self.graph.file(copied, metadata);
         Made::Tree(Tree {
@@ -462,7 +499,8 @@ impl Emitter<'_> {
         };
         self.graph.http(
             source,
-            Metadata::named(format!("[fetch] {}", download.filename)).group(group),
+            self.named(format!("[fetch] {}", progress::cut(&download.filename)))
+                .group(group),
         )
     }
 
@@ -485,41 +523,12 @@ impl Emitter<'_> {
         }
         // Another set of paths is another transfer; sharing one would send files back and forth.
         source.shared_key_hint = format!("wheelbase-context-{}", self.image);
-        let context = self
-            .graph
-            .local(source, Metadata::named("[internal] load build context"));
+        let context = self.graph.local(
+            source,
+            Metadata::named("[internal] load build context").locations(self.home.clone()),
+        );
         self.context = Some(context);
         context
-    }
-
-    /// Name, place and cache behaviour of a stage's main vertex.
-    fn metadata(&self, id: StageId, stage: &Stage) -> Metadata {
-        let name = match &stage.work {
-            Work::Image(source) => format!("[{}] {}", stage.name, source.reference),
-            Work::Compile(compile) => format!("[wheel {}] compile", compile.name),
-            Work::Project(project) => format!("[wheel {}] build", project.name),
-            _ => match self.position.get(&id) {
-                Some(position) => {
-                    let what = steps::describe(stage);
-                    format!("[{} {position}/{}] {what}", self.image, self.position.len())
-                }
-                None => format!("[{}] {}", stage.name, steps::describe(stage)),
-            },
-        };
-        let of_image = self.own.contains(&id).then_some(self.image);
-        let ignore = self.surroundings.no_cache.covers(stage, of_image);
-        let mut metadata = Metadata::named(name).ignore_cache(ignore);
-        metadata.locations.extend(stage.location.clone());
-        metadata
-    }
-
-    /// The progress line of operations that only put layers together.
-    fn assembly(&self) -> ProgressGroup {
-        ProgressGroup {
-            id: format!("wheelbase-assemble-{}", self.image).into(),
-            name: format!("[{}] put layers together", self.image).into(),
-            weak: false,
-        }
     }
 
     /// uv, to be mounted.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Copy, File, Metadata, Output};
+use super::super::{Copy, File, Output};
 use super::{Counting, Emitter, Made, Tree};
 use crate::plan::{Needed, StageId};
 
@@ -41,8 +41,9 @@ impl Emitter<'_> {
         for (index, folder) in counts.values().enumerate() {
             file = file.copy(Copy::new(*folder, "/counts.json", format!("/counts-{index}")));
         }
-        let metadata =
-            Metadata::named(format!("[{}] take reports of steps", self.image)).group(self.assembly());
+        let metadata = self
+            .named(format!("[{}] take reports of steps", self.image))
+            .group(self.assembly());
         (!lists.is_empty() || !counts.is_empty()).then(|| Reports {
             folder: self.graph.file(file, metadata),
             lists: lists.len(),

@@ -10,7 +10,7 @@ const SOURCE: &str = "/wheelbase/source";
 const PATCHES: &str = "/wheelbase/patches";
 
 impl Emitter<'_> {
-    /// A source tree and the folder of it that is meant.
+    /// A source tree and the folder of it that is meant, for the stage of this name.
     pub(super) fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
         match source {
             Source::Context {
@@ -20,7 +20,7 @@ impl Emitter<'_> {
             } => {
                 let context = self.context();
                 let copy = self.part_of(context, path, "/", include, exclude);
-                let metadata = Metadata::named(format!("[wheel {name}] take {path}"));
+                let metadata = self.named(format!("[{name}] take {path}"));
                 (
                     self.graph.file(File::scratch().copy(copy), metadata),
                     String::new(),
@@ -43,7 +43,7 @@ impl Emitter<'_> {
                 if url.starts_with("ssh://") || !url.contains("://") {
                     git.ssh_socket = Some("default".to_owned());
                 }
-                let metadata = Metadata::named(format!("[wheel {name}] check out {rev}"));
+                let metadata = self.named(format!("[{name}] check out {}", rev.get(..12).unwrap_or(rev)));
                 (self.graph.git(git, metadata), subdir.clone())
             }
             Source::Archive(archive) => (self.download(archive), String::new()),
@@ -90,7 +90,7 @@ impl Emitter<'_> {
         }
         let number = crates.crates.len();
         let what = if number == 1 { "crate" } else { "crates" };
-        let metadata = Metadata::named(format!("[wheel {name}] take {number} {what}"));
+        let metadata = self.named(format!("[{name}] take {number} {what}"));
         self.graph.file(file, metadata)
     }
 
@@ -108,7 +108,7 @@ impl Emitter<'_> {
                 let file = self.download(archive);
                 let mut unpack = Copy::new(file, format!("/{}", archive.filename), "/");
                 unpack.unpack = true;
-                let metadata = Metadata::named(format!("[{name}] unpack {}", archive.filename));
+                let metadata = self.named(format!("[{name}] unpack {}", archive.filename));
                 let unpacked = self.graph.file(File::scratch().copy(unpack), metadata);
                 ("unpacked", self.exact(SOURCE, unpacked))
             }
@@ -137,9 +137,9 @@ impl Emitter<'_> {
                     copy.follow_symlinks = true;
                     file.copy(copy)
                 });
-            let mut metadata_of_patches = Metadata::named(format!("[{name}] take patches"));
-            metadata_of_patches.locations.clone_from(&metadata.locations);
-            let patches = self.graph.file(taken, metadata_of_patches);
+            let patches = self
+                .graph
+                .file(taken, self.named(format!("[{name}] take patches")));
             exec.mounts.push(Mount::read_only(PATCHES, patches));
         }
         self.folder_of(exec, TREE, metadata)
@@ -160,7 +160,7 @@ impl Emitter<'_> {
 
     /// A source for a process that may change it; what it changes is thrown away.
     pub(super) fn scratch_source(&mut self, name: &str, dest: String, source: &Source) -> Mount {
-        let (tree, folder) = self.source(name, source);
+        let (tree, folder) = self.source(&format!("wheel {name}"), source);
         let bind = Bind {
             source: Some(tree),
             access: Access::Discard,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Exec, File, Metadata, Mkfile, Mount, Network, Output, Timestamp};
+use super::super::{Exec, File, Metadata, Mkfile, Mount, Network, Output, ProgressGroup, Timestamp};
 use super::{EPOCH, Emitter};
-use crate::plan::{Install, Project, Stage, Supply, System, Work, steps};
+use crate::plan::{Install, Project, Supply, System, steps};
 
 /// `PATH` of steps that do not need the tier's own.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -21,44 +21,6 @@ pub(super) struct Installed {
     pub(super) root: Output,
     /// The folder with its file list.
     pub(super) list: Output,
-}
-
-/// A step in the words of its progress line.
-pub(super) fn describe(stage: &Stage) -> String {
-    const NAMED: usize = 3;
-    match &stage.work {
-        Work::Install(install) => {
-            let mut words: Vec<String> = install
-                .packages
-                .iter()
-                .take(NAMED)
-                .map(|package| format!("{} {}", package.name, package.version))
-                .collect();
-            if install.packages.len() > NAMED {
-                words.push(format!("{} more", install.packages.len() - NAMED));
-            }
-            words.join(", ")
-        }
-        Work::InstallWheels { wheels, .. } => {
-            let names: Vec<&str> = wheels.keys().map(String::as_str).collect();
-            format!("install {}", names.join(", "))
-        }
-        Work::System(system) if system.packages.is_empty() => "prepare the operating system".to_owned(),
-        Work::System(system) => {
-            let names: Vec<&str> = system.packages.iter().map(String::as_str).collect();
-            format!("install {}", names.join(" "))
-        }
-        Work::Venv { .. } => "make /opt/venv".to_owned(),
-        Work::Python(_) => "put Python into /opt/python".to_owned(),
-        Work::Unpack { .. } => "unpack".to_owned(),
-        Work::List { .. } | Work::ListNeeded { .. } => "list".to_owned(),
-        Work::Prepare(prepare) if prepare.patches.is_empty() => "unpack".to_owned(),
-        Work::Prepare(prepare) => format!("apply {}", prepare.patches.join(", ")),
-        Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),
-        Work::Ready(ready) => format!("take {}", ready.filename()),
-        Work::Stored { .. } => "take from the wheel store".to_owned(),
-        Work::Image(_) | Work::Compile(_) | Work::Project(_) => stage.name.clone(),
-    }
 }
 
 impl Emitter<'_> {
@@ -117,7 +79,12 @@ impl Emitter<'_> {
         let mut file = Mkfile::new("/program", text + "\n");
         file.mode = 0o644;
         file.timestamp = Some(Timestamp::from_seconds(0));
-        let metadata = Metadata::named(format!("[internal] write {dest}"));
+        let group = ProgressGroup {
+            id: "wheelbase-programs".into(),
+            name: "[internal] write programs of steps".into(),
+            weak: false,
+        };
+        let metadata = self.named(format!("[internal] write {dest}")).group(group);
         let program = self.graph.file(File::scratch().mkfile(file), metadata);
         Mount::read_only(dest, program).selector("/program")
     }
@@ -272,7 +239,7 @@ impl Emitter<'_> {
     }
 
     pub(super) fn project(&mut self, project: &Project, root: Output, metadata: Metadata) -> Output {
-        let (source, selector) = self.source(&project.name, &project.source);
+        let (source, selector) = self.source(&format!("wheel {}", project.name), &project.source);
         let mode = if project.backend_index.is_some() {
             "isolated"
         } else {

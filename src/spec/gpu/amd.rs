@@ -3,6 +3,7 @@
 use toml::Spanned;
 
 use crate::diagnostic::Diagnostic;
+use crate::rules::Rule;
 use crate::spec::findings::Findings;
 use crate::spec::gfx;
 use crate::spec::model::{Os, Tier};
@@ -22,6 +23,7 @@ pub(super) fn toolkit(section: &Section<'_>, findings: &mut Findings) -> Option<
     let version = findings.check(text.span(), Version::parse(text.get_ref()))?;
     if !gfx::knows(version) && !section.has("compiler-archs") {
         findings.warning(
+            Rule::UnknownToolkit,
             text.span(),
             format!("ROCm {version} is not among what this release of Wheelbase knows"),
             "which targets its compiler emits is not checked, nor whether its images exist",
@@ -54,6 +56,7 @@ impl Toolkit {
         match rocm::supports(self.version, name) {
             Some(true) => {}
             Some(false) => findings.warning(
+                Rule::UnlistedSystem,
                 os.span(),
                 format!(
                     "AMD does not name {name} among the systems of ROCm {}",

@@ -4,6 +4,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::diagnostic::Diagnostic;
+use crate::rules::Rule;
 use crate::spec::cuda::{self, Version};
 use crate::spec::cuda_tags::Release;
 use crate::spec::findings::Findings;
@@ -115,6 +116,7 @@ fn images(
     };
     let Some(release) = toolkit.release else {
         findings.warning(
+            Rule::UnknownToolkit,
             toolkit.text.span(),
             format!(
                 "CUDA {} is newer than what this release of Wheelbase knows",
@@ -142,6 +144,7 @@ fn images(
             .filter(|newest| *newest > toolkit.version)
             .map_or(String::new(), |newest| format!("take cuda = \"{newest}\", or "));
         findings.warning(
+            Rule::EndOfLifeToolkit,
             toolkit.text.span(),
             format!(
                 "the images of CUDA {} have reached their end of life",

@@ -4,6 +4,7 @@ use toml::Spanned;
 
 use super::Toolkit;
 use crate::diagnostic::Diagnostic;
+use crate::rules::Rule;
 use crate::spec::archs::Arch;
 use crate::spec::findings::{Findings, Problem};
 use crate::spec::gfx::Target;
@@ -73,6 +74,7 @@ pub(super) fn decode(
             && arch.is_pointless_ptx()
         {
             findings.warning(
+                Rule::PointlessPtx,
                 item.span(),
                 format!(
                     "`+PTX` adds nothing to `{}`",

@@ -242,6 +242,13 @@ pub(super) const KEYS: &[Key] = &[
         "Lets the build command use the network.",
         "network = true",
     ),
+    key(
+        "wheels.*.description",
+        Kind::Text,
+        "",
+        "One line for people, which `docker buildx build --call targets` shows. It is no part of a key.",
+        "description = \"row maxima on the GPU\"",
+    ),
     required(
         "images",
         Kind::Named,
@@ -345,6 +352,13 @@ pub(super) const KEYS: &[Key] = &[
         "Arguments that `docker run` may replace, one word an item.",
         "cmd = [\"--port\", \"8000\"]",
     )),
+    key(
+        "images.*.description",
+        Kind::Text,
+        "",
+        "One line for people, which `docker buildx build --call targets` shows. It is no part of the image.",
+        "description = \"the HTTP service, for production\"",
+    ),
     key(
         "images.*.labels",
         Kind::Map(&Kind::Text),

@@ -1,9 +1,11 @@
-//! Everything that whoever knows Dockerfiles looks for: options of the client, on every engine.
+//! Everything that whoever knows Dockerfiles looks for, measured on every engine; docs/reference/buildx.md has the table.
 
 use crate::Group;
 
+mod calls;
 mod flags;
+mod progress;
 mod rows;
 mod table;
 
-pub(crate) const CLAIMS: &[Group] = &[flags::claims, rows::claims];
+pub(crate) const CLAIMS: &[Group] = &[flags::claims, rows::claims, calls::claims, progress::claims];

@@ -400,7 +400,7 @@ fn secret(lab: &Lab, engine: &Engine) -> Result<Cell> {
 fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
     let project = project(lab)?;
     let salt = format!("SALT={}", unique());
-    let other = lab.engine_of(if engine.name == "28.5" { "26.1" } else { "28.5" });
+    let other = lab.engine_of(if engine.name == "26.1" { "28.5" } else { "26.1" });
     let reference = format!("{}/flags/{}:cache", lab.registry, unique());
     let build = |engine: &Engine| {
         Build::of(lab, &project)

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::plan::{ImagePlan, Plan, Stage, StageId, Supply, Work};
+use super::{ImagePlan, Plan, Stage, StageId, Supply, Work};
 
 /// The plan as text: each image's layers in order, then every stage with its key and what it is made from.
-pub(super) fn text(plan: &Plan) -> String {
+pub fn text(plan: &Plan) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} for {}", plan.name, plan.platform);
     for (name, image) in &plan.images {
@@ -70,7 +70,7 @@ fn summary(stage: &Stage) -> String {
 }
 
 /// Bytes in the unit that a person would use.
-pub(super) fn bytes(bytes: u64) -> String {
+pub fn bytes(bytes: u64) -> String {
     const UNITS: [(&str, u64); 4] = [
         ("TB", 1_000_000_000_000),
         ("GB", 1_000_000_000),
@@ -104,22 +104,26 @@ fn short(value: &str) -> String {
 
 /// The plan as JSON: `stages` in dependency order, each with `key`, `kind`, `inputs` and the `stages` it stands on,
 /// and `images` with their layers and configs.
-pub(super) fn json(plan: &Plan) -> String {
+pub fn json(plan: &Plan) -> String {
+    // Writing to a string cannot fail; an empty text would be noticed at once.
+    serde_json::to_string_pretty(&value(plan)).unwrap_or_default() + "\n"
+}
+
+/// The same as a value.
+pub fn value(plan: &Plan) -> Value {
     let stages: Vec<Value> = plan.iter().map(|(_, stage)| json_stage(plan, stage)).collect();
     let images: serde_json::Map<String, Value> = plan
         .images
         .iter()
         .map(|(name, image)| (name.clone(), json_image(plan, image)))
         .collect();
-    let value = json!({
+    json!({
         "name": plan.name,
         "platform": plan.platform.to_string(),
         "interpreter": plan.interpreter,
         "stages": stages,
         "images": images,
-    });
-    // Writing to a string cannot fail; an empty text would be noticed at once.
-    serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+    })
 }
 
 fn json_stage(plan: &Plan, stage: &Stage) -> Value {
@@ -158,7 +162,7 @@ fn json_image(plan: &Plan, image: &ImagePlan) -> Value {
 }
 
 /// The word for a stage's kind of work.
-pub(super) fn kind(work: &Work) -> &'static str {
+pub fn kind(work: &Work) -> &'static str {
     match work {
         Work::Image(_) => "image",
         Work::System(_) => "system",

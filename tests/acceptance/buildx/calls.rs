@@ -1,0 +1,506 @@
+//! Questions: `--call outline`, `targets`, `check` and our own, as people and as programs read them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use super::table::{self, Cell, Row, works};
+use crate::Claim;
+use crate::support::build::{Build, Built};
+use crate::support::engine::{Engine, Lab};
+use crate::support::project::Project;
+
+const ROWS: &[Row] = &[
+    Row {
+        option: "`--call outline`",
+        measure: |lab, engine| {
+            let said = answered(lab, engine, "outline")?;
+            works(said.starts_with("TARGET: serve\n"), &said)
+        },
+    },
+    Row {
+        option: "`--call targets`",
+        measure: |lab, engine| {
+            let said = answered(lab, engine, "targets")?;
+            works(said.contains("\nserve (default) "), &said)
+        },
+    },
+    Row {
+        option: "`--call check`, `--check`",
+        measure: |lab, engine| {
+            let project = Project::quickstart(lab)?;
+            break_rule(&project)?;
+            for arguments in [&["--call", "check"][..], &["--check"]] {
+                let built = Build::of(lab, &project).on(engine).arguments(arguments).run()?;
+                ensure!(built.code == Some(1), "{arguments:?}: status {:?}", built.code);
+                ensure!(built.answer.contains("WARNING: RootUser - "), "{}", built.answer);
+            }
+            Ok(Cell::Works)
+        },
+    },
+    Row {
+        option: "`--call subrequests.describe`",
+        measure: |lab, engine| {
+            let said = answered(lab, engine, "subrequests.describe")?;
+            works(said.contains("\nlint "), &said)
+        },
+    },
+    Row {
+        option: "`--call wheelbase.plan`",
+        measure: |lab, engine| {
+            let said = answered(lab, engine, "wheelbase.plan")?;
+            works(
+                said.contains("\nimage serve\n") && said.contains("\n      digest "),
+                &said,
+            )
+        },
+    },
+    Row {
+        option: "`--call wheelbase.schema`",
+        measure: |lab, engine| {
+            let said = answered(lab, engine, "wheelbase.schema")?;
+            works(
+                serde_json::from_str::<Value>(&said)?["$schema"].is_string(),
+                &said,
+            )
+        },
+    },
+    Row {
+        option: "`# check=` directive",
+        measure: |lab, engine| {
+            let project = Project::quickstart(lab)?;
+            break_rule(&project)?;
+            directive(&project, "error=true")?;
+            let built = Build::of(lab, &project).on(engine).target("serve").fail()?;
+            let says = built.text.contains("lint violation found for rules: RootUser");
+            ensure!(says, "{}", built.text);
+            directive(&project, "skip=RootUser;error=true")?;
+            let built = Build::of(lab, &project)
+                .on(engine)
+                .arguments(&["--check"])
+                .run()?;
+            works(built.code == Some(0), &built.answer)
+        },
+    },
+    Row {
+        option: "`--build-arg BUILDKIT_DOCKERFILE_CHECK=`",
+        measure: |lab, engine| {
+            let project = Project::quickstart(lab)?;
+            break_rule(&project)?;
+            directive(&project, "error=true")?;
+            let check = |value: &str| {
+                let argument = format!("BUILDKIT_DOCKERFILE_CHECK={value}");
+                let arguments = ["--check", "--build-arg", &argument];
+                Build::of(lab, &project).on(engine).arguments(&arguments).run()
+            };
+            let (skipped, kept) = (check("skip=all")?, check("skip=LatestTag")?);
+            ensure!(kept.code == Some(1), "{}", kept.answer);
+            works(skipped.code == Some(0), &skipped.answer)
+        },
+    },
+    Row {
+        option: "warnings of a build",
+        measure: |lab, engine| {
+            let project = Project::quickstart(lab)?;
+            break_rule(&project)?;
+            let built = Build::of(lab, &project).on(engine).target("serve").succeed()?;
+            let warnings = &built.progress.warnings;
+            if engine.name == "20.10" {
+                // BuildKit 0.8 has no way to show them. `--check` does.
+                ensure!(warnings.is_empty(), "{warnings:?}");
+                return Ok(Cell::FallsBack);
+            }
+            let line = line_of(&project, "[images.serve]")?;
+            let expected = format!("RootUser: image `serve` names no user, and runs as root (line {line})");
+            works(*warnings == [expected], &format!("{warnings:?}"))
+        },
+    },
+];
+
+pub(crate) fn claims() -> Vec<Claim> {
+    let mut claims = vec![
+        Claim::new(
+            "--call targets lists images, the default one marked, and then wheels, in the client's own table",
+            targets,
+        ),
+        Claim::new(
+            "--call outline names every secret, socket and cache mount of the target, with the line that asks for it",
+            outline,
+        ),
+        Claim::new(
+            "--check shows rule, advice and line of what is probably not meant, and ends with 1; with 0 on the quickstart",
+            check,
+        ),
+        Claim::new(
+            "--check of a spec with a mistake shows it with its line",
+            mistakes,
+        ),
+        Claim::new(
+            "JSON answers have no field that the Dockerfile frontend's answers do not have",
+            shapes,
+        ),
+        Claim::new(
+            "`wheelbase check` and --check find the same rules at the same lines",
+            same_rules,
+        ),
+        Claim::new("a question that is not known is refused by its name", unknown),
+    ];
+    claims.extend(table::claims(ROWS));
+    claims
+}
+
+/// A question about the quickstart, on a road.
+fn answered(lab: &Lab, engine: &Engine, call: &str) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    let built = Build::of(lab, &project)
+        .on(engine)
+        .arguments(&["--call", call])
+        .succeed()?;
+    Ok(built.answer)
+}
+
+fn ask(lab: &Lab, project: &Project, arguments: &[&str]) -> Result<Built> {
+    Build::of(lab, project).arguments(arguments).run()
+}
+
+fn json(lab: &Lab, project: &Project, call: &str) -> Result<Value> {
+    let built = ask(lab, project, &["--call", &format!("{call},format=json")])?;
+    // buildx wraps its own calls in nothing; what comes is what the frontend said.
+    serde_json::from_str(&built.answer).with_context(|| format!("{}{}", built.text, built.answer))
+}
+
+/// Makes `serve` run as root.
+fn break_rule(project: &Project) -> Result<()> {
+    project.spec("user       = \"app\"\n", "").map(drop)
+}
+
+/// Writes or replaces the directive at the head.
+fn directive(project: &Project, value: &str) -> Result<()> {
+    let spec = project.read("wheelbase.toml")?;
+    let (first, rest) = spec.split_once('\n').context("an empty spec")?;
+    let rest = match rest.split_once('\n') {
+        Some((second, rest)) if second.starts_with("# check=") => rest,
+        _ => rest,
+    };
+    project.write("wheelbase.toml", &format!("{first}\n# check={value}\n{rest}"))
+}
+
+fn line_of(project: &Project, text: &str) -> Result<usize> {
+    let spec = project.read("wheelbase.toml")?;
+    let found = spec.lines().position(|line| line.contains(text));
+    Ok(found.with_context(|| format!("no line has {text:?}"))? + 1)
+}
+
+/// The line that a `location` of an answer names.
+fn line_in(value: &Value) -> u64 {
+    value["location"]["ranges"][0]["start"]["line"]
+        .as_u64()
+        .unwrap_or(0)
+}
+
+fn targets(lab: &Lab) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    project.spec(
+        "[images.serve]\n",
+        "[images.serve]\ndescription = \"the service\"\n",
+    )?;
+    let built = ask(lab, &project, &["--call", "targets"])?;
+    let expected = "TARGET          DESCRIPTION\n\
+                    train           image on tier devel\n\
+                    serve (default) the service\n\
+                    vecadd          compiled wheel\n\
+                    rowmax          compiled wheel\n\
+                    markupsafe      compiled wheel\n";
+    ensure!(built.answer == expected, "{}{}", built.text, built.answer);
+    let json = json(lab, &project, "targets")?;
+    let list = json["targets"].as_array().context("no targets")?;
+    for target in list {
+        let name = target["name"].as_str().context("no name")?;
+        let line = line_of(&project, &format!(".{name}]"))?;
+        ensure!(line_in(target) == line as u64, "{target}");
+    }
+    Ok(format!("{} targets", list.len()))
+}
+
+fn outline(lab: &Lab) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    project.spec(
+        "[wheels.vecadd]\nsource = { path = \"kernels/vecadd\" }",
+        "[wheels.vecadd]\nsource = { git = \"ssh://git@git.example/vecadd\", rev = \"0123456789012345678901234567890123456789\" }",
+    )?;
+    project.spec(
+        "[layers]",
+        "[compiler-cache]\ntool = \"sccache\"\nstore = \"redis\"\nrequire = true\n\n[layers]",
+    )?;
+    let built = ask(lab, &project, &["--call", "outline", "--target", "train"])?;
+    let rows: BTreeSet<Vec<&str>> = built
+        .answer
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for row in [
+        "TARGET: train",
+        "SECRET REQUIRED",
+        "ca",
+        "sccache true",
+        "SSH REQUIRED",
+        "default true",
+    ] {
+        let row: Vec<&str> = row.split(' ').collect();
+        ensure!(
+            rows.contains(&row),
+            "{row:?} is not in\n{}{}",
+            built.text,
+            built.answer
+        );
+    }
+    let json = json_of_target(lab, &project, "train")?;
+    let line = line_of(&project, "ssh://git@git.example/vecadd")? as u64;
+    let ssh = &json["ssh"][0];
+    ensure!(line_in(ssh).abs_diff(line) <= 1, "{ssh} is not at line {line}");
+    let caches = json["cache"].as_array().context("no cache mounts")?;
+    let slots = caches.iter().any(|cache| cache["ID"] == "wheelbase-slots-1");
+    ensure!(slots, "{caches:?}");
+    // An image without kernels asks for none of it.
+    let built = ask(lab, &project, &["--call", "outline", "--target", "nothing"])?;
+    ensure!(
+        !built.success && built.text.contains("there is no target `nothing`"),
+        "{}",
+        built.text
+    );
+    Ok(format!(
+        "{} secrets, 1 socket, {} cache mounts",
+        json["secrets"].as_array().map_or(0, Vec::len),
+        caches.len()
+    ))
+}
+
+fn json_of_target(lab: &Lab, project: &Project, target: &str) -> Result<Value> {
+    let built = ask(
+        lab,
+        project,
+        &["--call", "outline,format=json", "--target", target],
+    )?;
+    serde_json::from_str(&built.answer).with_context(|| built.text.clone())
+}
+
+fn check(lab: &Lab) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    let built = ask(lab, &project, &["--check"])?;
+    ensure!(
+        built.code == Some(0) && built.answer == "Check complete, no warnings found.\n",
+        "{:?}: {}{}",
+        built.code,
+        built.text,
+        built.answer
+    );
+    break_rule(&project)?;
+    project.spec(
+        "copy       = [{ from = \"config\"",
+        "copy       = [{ from = \".\"",
+    )?;
+    let built = ask(lab, &project, &["--check"])?;
+    ensure!(built.code == Some(1), "{:?}", built.code);
+    let (root, copy) = (
+        line_of(&project, "[images.serve]")?,
+        line_of(&project, "from = \".\"")?,
+    );
+    for words in [
+        "Check complete, 2 warnings have been found!".to_owned(),
+        "WARNING: RootUser - docs/reference/rules.md#rootuser\nimage `serve` names no user, and runs as root\nhelp: "
+            .to_owned(),
+        format!("wheelbase.toml:{root}\n"),
+        "WARNING: WholeContext - ".to_owned(),
+        format!("wheelbase.toml:{copy}\n"),
+        format!("{copy} | >>> copy       = [{{ from = \".\""),
+    ] {
+        ensure!(
+            built.answer.contains(&words),
+            "{words:?} is not in\n{}",
+            built.answer
+        );
+    }
+    // What stands in another target's tables is not about this one.
+    let built = ask(lab, &project, &["--check", "--target", "train"])?;
+    ensure!(built.code == Some(0), "{}", built.answer);
+    Ok("2 warnings, 1; 0 of another target; 0 on the quickstart".to_owned())
+}
+
+fn mistakes(lab: &Lab) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    let mut figures = Vec::new();
+    for (from, to, words, place) in [
+        (
+            "buckets   = 4",
+            "buckets   = \"four\"",
+            "expected an integer",
+            "buckets   = \"four\"",
+        ),
+        (
+            "packages   = [\"serve\"]",
+            "packages   = [\"server\"]",
+            "`server` is not in uv.lock",
+            "[\"server\"]",
+        ),
+        (
+            "# syntax=",
+            "# check=skp=all\n# syntax=",
+            "a check has no option `skp`",
+            "# check=skp",
+        ),
+    ] {
+        let whole = project.read("wheelbase.toml")?;
+        if from == "# syntax=" {
+            directive(&project, "skp=all")?;
+        } else {
+            project.spec(from, to)?;
+        }
+        let line = line_of(&project, place)?;
+        let built = ask(lab, &project, &["--check"])?;
+        let said = format!("{}{}", built.text, built.answer);
+        project.write("wheelbase.toml", &whole)?;
+        ensure!(built.code == Some(1), "{to}: {:?}\n{said}", built.code);
+        for words in [
+            words.to_owned(),
+            format!("wheelbase.toml:{line}"),
+            format!("{line} | >>> "),
+        ] {
+            ensure!(said.contains(&words), "{words:?} is not in\n{said}");
+        }
+        figures.push(format!("line {line}"));
+    }
+    for (value, words) in [
+        (
+            "skp=all",
+            "--build-arg BUILDKIT_DOCKERFILE_CHECK=skp=all: a check has no option `skp`",
+        ),
+        ("error=yes", "`error` of a check is true or false"),
+    ] {
+        let argument = format!("BUILDKIT_DOCKERFILE_CHECK={value}");
+        let built = ask(lab, &project, &["--check", "--build-arg", &argument])?;
+        ensure!(!built.success && built.text.contains(words), "{}", built.text);
+    }
+    project.spec("buckets   = 4", "buckets   = \"four\"")?;
+    let line = line_of(&project, "\"four\"")?;
+    for call in ["outline", "targets", "wheelbase.plan"] {
+        let built = ask(lab, &project, &["--call", call])?;
+        let place = format!("wheelbase.toml:{line}");
+        ensure!(
+            !built.success && built.text.contains(&place),
+            "{call}: {}",
+            built.text
+        );
+    }
+    Ok(figures.join(", "))
+}
+
+/// A Dockerfile that gives rise to every field that its frontend has.
+const DOCKERFILE: &str = "# check=experimental=all\n# the tag\nARG TAG=1\n# the base\nFROM --platform=linux/amd64 scratch AS base\n# a word\nARG WORD=a\n\
+    RUN --mount=type=secret,id=one,required --mount=type=ssh,required --mount=type=cache,target=/c echo $WORD\n\
+    # the last\nFROM base AS last\nENV API_TOKEN=x\nMAINTAINER me\n";
+
+fn shapes(lab: &Lab) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    break_rule(&project)?;
+    let other = Project::empty()?;
+    other.write("wheelbase.toml", DOCKERFILE)?;
+    let mut known = 0;
+    for (call, optional) in [
+        ("targets", &[][..]),
+        // A Dockerfile's cache mounts are not in its outline, though the type has them.
+        ("outline", &["cache", "cache[].ID", "cache[].location"]),
+        ("lint", &["sources[].definition"]),
+    ] {
+        let ours = fields(&json(lab, &project, call)?);
+        let theirs = fields(&json(lab, &other, call)?);
+        let extra: Vec<&String> = ours
+            .iter()
+            .filter(|field| {
+                !theirs.contains(*field) && !optional.iter().any(|known| field.starts_with(known))
+            })
+            .collect();
+        ensure!(
+            extra.is_empty(),
+            "{call} has {extra:?}, a Dockerfile's has {theirs:?}"
+        );
+        known += ours.len();
+    }
+    Ok(format!("{known} fields in three answers"))
+}
+
+/// The fields of a document, with `[]` for the items of a list.
+fn fields(value: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![(String::new(), value)];
+    while let Some((path, value)) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    let path = if path.is_empty() {
+                        name.clone()
+                    } else {
+                        format!("{path}.{name}")
+                    };
+                    found.insert(path.clone());
+                    open.push((path, value));
+                }
+            }
+            Value::Array(items) => open.extend(items.iter().map(|item| (format!("{path}[]"), item))),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn same_rules(lab: &Lab) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    break_rule(&project)?;
+    project.spec("# check=skip=CompilerInImage\n", "")?;
+    project.spec("[layers]", "[compiler-cache]\ntool = \"none\"\n\n[layers]")?;
+    directive(&project, "experimental=NoPtx")?;
+    let json = json(lab, &project, "check")?;
+    let mut theirs: BTreeMap<u64, String> = BTreeMap::new();
+    for warning in json["warnings"].as_array().context("no warnings")? {
+        let rule = warning["ruleName"].as_str().unwrap_or_default();
+        theirs.insert(line_in(warning), rule.to_owned());
+    }
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_wheelbase"))
+        .arg("check")
+        .current_dir(&project)
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let mut ours = BTreeMap::new();
+    let mut rule = None;
+    for line in said.lines() {
+        if let Some(name) = line
+            .strip_prefix("warning[")
+            .and_then(|rest| rest.split(']').next())
+        {
+            rule = Some(name.to_owned());
+        } else if let Some(place) = line.trim_start().strip_prefix("--> wheelbase.toml:")
+            && let Some(rule) = rule.take()
+        {
+            let line = place.split(':').next().unwrap_or_default().parse()?;
+            ours.insert(line, rule);
+        }
+    }
+    ensure!(
+        ours == theirs && ours.len() == 4,
+        "{ours:?} and {theirs:?}\n{said}"
+    );
+    Ok(format!("{ours:?}"))
+}
+
+fn unknown(lab: &Lab) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    let built = ask(lab, &project, &["--call", "wheelbase.nothing"])?;
+    if built.success
+        || !built
+            .text
+            .contains("unsupported request frontend.wheelbase.nothing")
+    {
+        bail!("{}{}", built.text, built.answer);
+    }
+    Ok("refused".to_owned())
+}
