@@ -100,7 +100,7 @@ impl<'a> Build<'a> {
             command.arg("--secret").arg(format!("id=ca,src={ca}"));
         }
         command.arg("--file").arg(self.context.join(&self.file));
-        if self.engine.is_direct && self.file.ends_with(".toml") {
+        if self.engine.is_direct && !self.file.contains("Dockerfile") {
             command
                 .arg("--build-arg")
                 .arg(format!("BUILDKIT_SYNTAX={}", self.lab.frontend));
