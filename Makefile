@@ -25,7 +25,7 @@ test: ## Unit, snapshot, property and engine tests
 	tests/run
 
 .PHONY: acceptance
-acceptance: ## Measures every claim of AREA (main, lock or wheels; default: main) from outside
+acceptance: ## Measures every claim of AREA (main, lock, wheels or buildx; default: main) from outside
 	tests/run acceptance $(AREA)
 
 .PHONY: lint

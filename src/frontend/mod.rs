@@ -5,13 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::future::try_join_all;
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
+use crate::gateway::{
+    self, Attestation, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve,
+};
 use crate::llb::{Counting, Emitted, NoCache, Surroundings, emit};
 use crate::plan::{self, Plan};
 
+mod attest;
 mod contexts;
 mod failure;
 mod ignore;
@@ -23,6 +27,7 @@ mod subrequest;
 mod wheel;
 mod wheel_store;
 
+use attest::Sbom;
 use failure::Failure;
 use prepare::{Goal, Prepared};
 use read::Read;
@@ -53,28 +58,44 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
     }
     contexts::check(options)?;
     let platforms = prepare::platforms(client, options)?;
+    let (prepared, sbom) = tokio::try_join!(
+        prepare::prepare(client, options, platforms),
+        attest::scanner(client, options)
+    )?;
     let Prepared {
         read,
         goal,
         questions,
-    } = prepare::prepare(client, options, platforms).await?;
+    } = prepared;
 
-    let mut images = Vec::new();
-    let mut notes = Vec::new();
-    for questions in questions {
+    // Platforms are built next to each other, as stages are.
+    let built = questions.into_iter().map(async |questions| {
         let platform = questions.platform.clone();
         let built = match &goal {
-            Goal::Image(image) => build(client, options, &read, image, questions, began).await?,
+            Goal::Image(image) => {
+                build(client, options, &read, image, questions, sbom.as_ref(), began).await?
+            }
             Goal::Wheel(name) => wheel::build(client, options, &read, name, questions, began).await?,
         };
+        Ok::<_, Failure>((platform, built))
+    });
+    let mut images = Vec::new();
+    let mut notes = Vec::new();
+    let mut attestations = BTreeMap::new();
+    for (platform, built) in try_join_all(built).await? {
         images.push(built.image);
+        if !built.attestations.is_empty() {
+            attestations.insert(platform.to_string(), built.attestations);
+        }
         notes.push((platform, built.metadata, built.annotations));
     }
     let several = options.multi_platform()?;
     let mut result = match images.pop() {
-        Some(only) if images.is_empty() && !several => BuildResult::image(only),
+        // Attestations are given by platform, and so are images with some.
+        Some(only) if images.is_empty() && !several && attestations.is_empty() => BuildResult::image(only),
         last => BuildResult::images(images.into_iter().chain(last).collect()),
     };
+    result.attestations = attestations;
     for (platform, metadata, annotations) in notes {
         let suffix = if several {
             format!("/{platform}")
@@ -100,6 +121,8 @@ struct Built {
     metadata: Vec<(&'static str, Value)>,
     /// Annotations of its manifest.
     annotations: BTreeMap<String, String>,
+    /// What is attested of it.
+    attestations: Vec<Attestation>,
 }
 
 /// One image for one platform. The metadata of the build has the compact plan, what the compiler cache did, and which wheels
@@ -110,6 +133,7 @@ async fn build(
     read: &Read,
     image: &str,
     questions: Questions,
+    sbom: Option<&Sbom>,
     began: u64,
 ) -> Result<Built, Failure> {
     let platform = questions.platform.clone();
@@ -128,6 +152,7 @@ async fn build(
         metadata.push((plan::STORED, wheel_store::report(&looked)));
     }
     wheel_store::take(&mut plan, &looked);
+    failure::refuse(plan::foreign(&plan, image))?;
     let mut emitted = emit(&plan, image, &surroundings);
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
@@ -141,6 +166,10 @@ async fn build(
     let reference = reference?;
     let config = config(&plan, image, options);
     metadata.extend(reports::tell(client, read, &plan, counts, began).await);
+    let attestations = match sbom {
+        Some(sbom) => sbom.attest(client, options, &plan, image, &mut emitted).await?,
+        None => Vec::new(),
+    };
     Ok(Built {
         image: PlatformImage {
             platform,
@@ -149,6 +178,7 @@ async fn build(
         },
         metadata,
         annotations: BTreeMap::new(),
+        attestations,
     })
 }
 

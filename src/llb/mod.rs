@@ -32,7 +32,9 @@ mod source_map;
 mod testing;
 
 pub use caps::Cap;
-pub use emit::{Counting, Emitted, NoCache, Reports, Surroundings, emit, emit_reads, emit_wheel};
+pub use emit::{
+    Counting, Emitted, NoCache, Reports, SCANNED, Scan, Surroundings, emit, emit_file, emit_reads, emit_wheel,
+};
 pub use exec::{Exec, Executed, ExtraHost, Network, ProxyEnv, SecretEnv, Security, Ulimit};
 pub use file::{Action, Copy, File, Mkdir, Mkfile, Owner, Rm, Symlink, Timestamp, User};
 pub use git::{GitSource, GitTime};

@@ -16,11 +16,13 @@ use support::unique;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attest;
 mod backends;
 mod caches;
 mod calls;
 mod copies;
 mod mistakes;
+mod platforms;
 mod progress;
 mod quickstart;
 mod roads;
