@@ -8,6 +8,21 @@ use crate::support::engine::{Lab, lab};
 use crate::support::project::Project;
 use crate::support::unique;
 
+/// What a scanner does: a statement for each folder that it is shown.
+const SCAN: &str = r#"set -eu
+for source in "$BUILDKIT_SCAN_SOURCE" ${BUILDKIT_SCAN_SOURCE_EXTRAS:+"$BUILDKIT_SCAN_SOURCE_EXTRAS"*}; do
+    name=$(basename "$source")
+    nvcc=no
+    if [ -e "$source/usr/local/cuda/bin/nvcc" ]; then nvcc=yes; fi
+    cat >"$BUILDKIT_SCAN_DESTINATION/$name.spdx.json" <<END
+{"_type": "https://in-toto.io/Statement/v0.1", "predicateType": "https://spdx.dev/Document", "predicate": {
+"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": "$name",
+"documentNamespace": "https://spdx.example/$name", "comment": "nvcc $nvcc", "packages": [],
+"creationInfo": {"created": "1980-01-01T00:00:00Z", "creators": ["Tool: test"]}}}
+END
+done
+"#;
+
 /// A scanner that keeps to the protocol and says which folders it was shown.
 fn scanner(lab: &Lab) -> Result<String> {
     let project = Project::empty()?;
@@ -18,19 +33,7 @@ fn scanner(lab: &Lab) -> Result<String> {
             lab.registry
         ),
     )?;
-    project.write(
-        "scan",
-        "set -eu\n\
-         for source in \"$BUILDKIT_SCAN_SOURCE\" ${BUILDKIT_SCAN_SOURCE_EXTRAS:+\"$BUILDKIT_SCAN_SOURCE_EXTRAS\"*}; do\n\
-         name=$(basename \"$source\")\n\
-         nvcc=$(test -e \"$source/usr/local/cuda/bin/nvcc\" && echo yes || echo no)\n\
-         printf '{\"_type\":\"https://in-toto.io/Statement/v0.1\",\"predicateType\":\"https://spdx.dev/Document\",'\\\n\
-         '\"predicate\":{\"spdxVersion\":\"SPDX-2.3\",\"dataLicense\":\"CC0-1.0\",\"SPDXID\":\"SPDXRef-DOCUMENT\",'\\\n\
-         '\"name\":\"%s\",\"documentNamespace\":\"https://spdx.example/%s\",\"comment\":\"nvcc %s\",'\\\n\
-         '\"creationInfo\":{\"created\":\"1980-01-01T00:00:00Z\",\"creators\":[\"Tool: test\"]},\"packages\":[]}}'\\\n\
-         \"$name\" \"$name\" \"$nvcc\" >\"$BUILDKIT_SCAN_DESTINATION/$name.spdx.json\"\n\
-         done\n",
-    )?;
+    project.write("scan", SCAN)?;
     let image = format!("{}/scanner:{}", lab.registry, unique());
     Build::of(lab, &project)
         .file("Dockerfile")
