@@ -201,6 +201,7 @@ async fn what_the_daemon_lacks_is_not_asked() {
     let result = BuildResult {
         refs: Refs::Single(None),
         metadata: BTreeMap::new(),
+        attestations: BTreeMap::new(),
     };
     assert_eq!(missing(client.return_result(result).await.unwrap_err()), "return");
     let imports = vec![CacheImport {

@@ -195,6 +195,7 @@ impl Loaded {
             projects: &self.projects,
             manifests: &self.manifests,
             platform: self.platform.clone(),
+            builder: None,
             resolved: &BTreeMap::new(),
             images,
         })

@@ -27,7 +27,7 @@ pub(super) fn finish(mut config: Value, options: &Options) -> Result<Vec<u8>, Di
 
 /// Seconds since 1970, of a year up to 9999, as RFC 3339 writes them. The days are counted from 1 March of the year 0, so
 /// that a leap day is the last of its year.
-fn rfc3339(seconds: i64) -> String {
+pub(super) fn rfc3339(seconds: i64) -> String {
     const DAY: i64 = 86_400;
     const DAYS_TO_1970: i64 = 719_468;
     const ERA: i64 = 146_097;

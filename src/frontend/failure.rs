@@ -68,10 +68,15 @@ pub(super) fn check_capabilities(client: &Client, emitted: &Emitted) -> Result<(
             }
         }
     }
-    if missing.is_empty() {
+    refuse(missing)
+}
+
+/// A build that has errors goes no further.
+pub(super) fn refuse(errors: Vec<Diagnostic>) -> Result<(), Failure> {
+    if errors.is_empty() {
         Ok(())
     } else {
-        Err(missing.into())
+        Err(errors.into())
     }
 }
 
@@ -109,9 +114,5 @@ pub(super) fn check_patterns(plan: &Plan, surroundings: &Surroundings) -> Result
             })
         })
         .collect();
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(errors.into())
-    }
+    refuse(errors)
 }

@@ -5,13 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::future::try_join_all;
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::gateway::{self, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve};
+use crate::gateway::{
+    self, Attestation, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve,
+};
 use crate::llb::{Counting, Emitted, NoCache, Surroundings, emit};
 use crate::plan;
 
+mod attest;
 mod config;
 mod contexts;
 mod failure;
@@ -25,6 +29,7 @@ mod subrequest;
 mod wheel;
 mod wheel_store;
 
+use attest::Sbom;
 use failure::Failure;
 use prepare::{Goal, Prepared};
 use read::Read;
@@ -36,7 +41,7 @@ use resolve::Questions;
 ///
 /// When the daemon does not take the answer.
 pub async fn serve(client: &Client, options: &Options, began: u64) -> Result<Returned, gateway::Error> {
-    match answer(client, options, began).await {
+    match Box::pin(answer(client, options, began)).await {
         Ok(result) => client.return_result(result).await,
         Err(failure) => client.return_error(failure.into_status()).await,
     }
@@ -56,11 +61,15 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
     contexts::check(options)?;
     let remarks = sandbox::check(options, &client.caps().llb)?;
     let platforms = prepare::platforms(client, options)?;
+    let (prepared, sbom) = tokio::try_join!(
+        prepare::prepare(client, options, platforms),
+        attest::scanner(client, options)
+    )?;
     let Prepared {
         read,
         goal,
         questions,
-    } = prepare::prepare(client, options, platforms).await?;
+    } = prepared;
     let mut warnings = read.warnings(Some(goal.name()));
     warnings.extend(remarks);
     read.tell(client, &warnings).await;
@@ -68,22 +77,34 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
         return Err(error.into());
     }
 
-    let mut images = Vec::new();
-    let mut notes = Vec::new();
-    for questions in questions {
+    // Platforms are built next to each other, as stages are.
+    let built = questions.into_iter().map(async |questions| {
         let platform = questions.platform.clone();
         let built = match &goal {
-            Goal::Image(image) => build(client, options, &read, image, questions, began).await?,
+            Goal::Image(image) => {
+                build(client, options, &read, image, questions, sbom.as_ref(), began).await?
+            }
             Goal::Wheel(name) => wheel::build(client, options, &read, name, questions, began).await?,
         };
+        Ok::<_, Failure>((platform, built))
+    });
+    let mut images = Vec::new();
+    let mut notes = Vec::new();
+    let mut attestations = BTreeMap::new();
+    for (platform, built) in try_join_all(built).await? {
         images.push(built.image);
+        if !built.attestations.is_empty() {
+            attestations.insert(platform.to_string(), built.attestations);
+        }
         notes.push((platform, built.metadata, built.annotations));
     }
     let several = options.multi_platform()?;
     let mut result = match images.pop() {
-        Some(only) if images.is_empty() && !several => BuildResult::image(only),
+        // Attestations are given by platform, and so are images with some.
+        Some(only) if images.is_empty() && !several && attestations.is_empty() => BuildResult::image(only),
         last => BuildResult::images(images.into_iter().chain(last).collect()),
     };
+    result.attestations = attestations;
     for (platform, metadata, annotations) in notes {
         let suffix = if several {
             format!("/{platform}")
@@ -109,6 +130,8 @@ struct Built {
     metadata: Vec<(&'static str, Value)>,
     /// Annotations of its manifest.
     annotations: BTreeMap<String, String>,
+    /// What is attested of it.
+    attestations: Vec<Attestation>,
 }
 
 /// One image for one platform. The metadata of the build has the compact plan, what the compiler cache did, and which wheels
@@ -119,6 +142,7 @@ async fn build(
     read: &Read,
     image: &str,
     questions: Questions,
+    sbom: Option<&Sbom>,
     began: u64,
 ) -> Result<Built, Failure> {
     let platform = questions.platform.clone();
@@ -137,6 +161,7 @@ async fn build(
         metadata.push((plan::STORED, wheel_store::report(&looked)));
     }
     wheel_store::take(&mut plan, &looked);
+    failure::refuse(plan::foreign(&plan, image))?;
     let mut emitted = emit(&plan, image, &surroundings);
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
@@ -151,6 +176,10 @@ async fn build(
     let config = config::finish(plan.images[image].config.clone(), options)?;
     let base = plan::tier_config(&plan, image).map(|config| config.to_string().into_bytes());
     metadata.extend(reports::tell(client, read, &plan, counts, began).await);
+    let attestations = match sbom {
+        Some(sbom) => sbom.attest(client, options, &plan, image, &mut emitted).await?,
+        None => Vec::new(),
+    };
     Ok(Built {
         image: PlatformImage {
             platform,
@@ -161,6 +190,7 @@ async fn build(
         },
         metadata,
         annotations: BTreeMap::new(),
+        attestations,
     })
 }
 

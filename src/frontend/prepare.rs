@@ -8,7 +8,7 @@ use super::read::{self, Read};
 use super::resolve::Questions;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options};
-use crate::plan::{self, Plan, Request};
+use crate::plan::{self, Builder, Plan, Request};
 use crate::platform::Platform;
 use crate::spec::Spec;
 
@@ -98,6 +98,7 @@ pub(super) fn unresolved(
         projects: &read.projects,
         manifests: &read.manifests,
         platform,
+        builder: None,
         resolved: &BTreeMap::new(),
         images,
     })
@@ -117,7 +118,8 @@ async fn prepare_for<T>(
         let (goal, foreseen) = choose(&definition.spec)?;
         let mut questions = Vec::new();
         for platform in platforms {
-            let mut asked = Questions::new(client, options, platform)?;
+            let builder = other_builder(client, &platform, definition.spec.emulate);
+            let mut asked = Questions::new(client, options, platform, builder)?;
             for reference in &foreseen {
                 asked.ask(reference);
             }
@@ -146,6 +148,16 @@ pub(super) fn platforms(client: &Client, options: &Options) -> Result<Vec<Platfo
     Ok(platforms)
 }
 
+/// What the builder runs, where it cannot run `platform`, or may not since it would have to emulate it. The first platform of
+/// a worker is its own; those after it are others that its processor runs, or that it has emulators for.
+fn other_builder(client: &Client, platform: &Platform, emulate: bool) -> Option<Platform> {
+    let platforms = &client.workers().first()?.platforms;
+    let own = platforms.first()?;
+    let is_alike = (&own.os, &own.architecture) == (&platform.os, &platform.architecture);
+    let runs = is_alike || (emulate && platforms.contains(platform));
+    (!runs).then(|| own.clone())
+}
+
 /// The plan of some images for one platform, with what registries say of the images that it stands on.
 pub(super) async fn planned(
     read: &Read,
@@ -153,18 +165,24 @@ pub(super) async fn planned(
     questions: Questions,
 ) -> Result<Plan, Failure> {
     let unresolved = BTreeMap::new();
+    let builder = questions.builder.clone();
+    let builder_with = |resolved| {
+        let platform = builder.as_ref()?;
+        Some(Builder { platform, resolved })
+    };
     let mut request = Request {
         spec: &read.spec,
         lock: read.lock.as_ref(),
         projects: &read.projects,
         manifests: &read.manifests,
         platform: questions.platform.clone(),
+        builder: builder_with(&unresolved),
         resolved: &unresolved,
         images,
     };
-    let references = plan::references(&plan::plan(&request)?);
-    let resolved = questions.answers(&references).await?;
-    request.resolved = &resolved;
+    let answers = questions.answers(&plan::plan(&request)?).await?;
+    request.resolved = &answers.image;
+    request.builder = builder_with(&answers.builder);
     Ok(plan::plan(&request)?)
 }
 

@@ -41,6 +41,7 @@ pub(super) async fn build(
         metadata.push((plan::STORED, wheel_store::report(&this)));
     }
     wheel_store::take(&mut plan, &this);
+    failure::refuse(plan::foreign_stage(&plan, stage))?;
     let mut emitted = emit_wheel(&plan, stage, &surroundings);
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
@@ -71,6 +72,7 @@ pub(super) async fn build(
         },
         metadata,
         annotations,
+        attestations: Vec::new(),
     })
 }
 

@@ -10,6 +10,7 @@
 //!
 //! This room knows the wire, diagnostics, platforms and the types of `llb`. What is being built, it does not know.
 
+mod attestation;
 mod caps;
 mod client;
 mod context;
@@ -22,6 +23,7 @@ mod settings;
 mod transport;
 mod values;
 
+pub use attestation::{Attestation, ScannedStages, Scanner};
 pub use caps::{CapSet, Caps, MissingCap};
 pub use client::{CacheImport, Client, Returned, Solve, Warning};
 pub use context::{ContextSource, NamedContext, context_name};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::attestation::Attestation;
 use super::caps::CapSet;
 use super::error::Error;
 use crate::platform::Platform;
@@ -37,6 +38,13 @@ impl Reference {
         self.definition.as_ref()
     }
 
+    pub(crate) fn into_wire(self) -> frontend::Ref {
+        frontend::Ref {
+            id: self.id,
+            def: None,
+        }
+    }
+
     /// An empty id is an empty file system.
     fn new(id: String, definition: Option<pb::Definition>) -> Option<Self> {
         (!id.is_empty()).then_some(Self { id, definition })
@@ -59,6 +67,8 @@ pub struct BuildResult {
     pub refs: Refs,
     /// What exporters and clients read.
     pub metadata: BTreeMap<String, Vec<u8>>,
+    /// What is attested of images, by platform; only of results by platform.
+    pub attestations: BTreeMap<String, Vec<Attestation>>,
 }
 
 /// The image of one platform.
@@ -84,6 +94,7 @@ impl BuildResult {
         Self {
             refs: Refs::Single(image.reference),
             metadata,
+            attestations: BTreeMap::new(),
         }
     }
 
@@ -106,6 +117,7 @@ impl BuildResult {
         Self {
             refs: Refs::Platforms(refs),
             metadata,
+            attestations: BTreeMap::new(),
         }
     }
 
@@ -133,6 +145,7 @@ impl BuildResult {
         Self {
             refs: Refs::Single(None),
             metadata,
+            attestations: BTreeMap::new(),
         }
     }
 
@@ -164,6 +177,7 @@ impl BuildResult {
             return Self {
                 refs,
                 metadata: BTreeMap::new(),
+                attestations: BTreeMap::new(),
             };
         };
         let of = |reference: frontend::Ref| Reference::new(reference.id, reference.def);
@@ -187,6 +201,7 @@ impl BuildResult {
         Self {
             refs,
             metadata: result.metadata,
+            attestations: BTreeMap::new(),
         }
     }
 
@@ -221,8 +236,17 @@ impl BuildResult {
                 }
             }
         };
+        if !self.attestations.is_empty() {
+            caps.require("reference.attestations")?;
+        }
+        let attestations = self.attestations.into_iter();
+        let attestations = attestations.map(|(platform, list)| {
+            let attestation = list.into_iter().map(Attestation::into_wire).collect();
+            (platform, frontend::Attestations { attestation })
+        });
         Ok(frontend::Result {
             metadata: self.metadata,
+            attestations: attestations.collect(),
             result: Some(result),
         })
     }
@@ -379,6 +403,7 @@ mod tests {
         let read = |result: Option<Wire>| {
             let result = frontend::Result {
                 metadata: BTreeMap::new(),
+                attestations: BTreeMap::new(),
                 result,
             };
             BuildResult::from_response(frontend::SolveResponse {

@@ -32,7 +32,10 @@ mod source_map;
 mod testing;
 
 pub use caps::Cap;
-pub use emit::{Counting, Emitted, NoCache, Reports, Sandbox, Surroundings, emit, emit_reads, emit_wheel};
+pub use emit::{
+    Counting, Emitted, NoCache, Reports, SCANNED, Sandbox, Scan, Surroundings, emit, emit_file, emit_reads,
+    emit_wheel,
+};
 pub use exec::{Exec, Executed, ExtraHost, Network, ProxyEnv, Resources, SecretEnv, Security, Ulimit};
 pub use file::{Action, Copy, File, Mkdir, Mkfile, Owner, Rm, Symlink, Timestamp, User};
 pub use git::{GitSource, GitTime};

@@ -167,12 +167,13 @@ impl Planner<'_> {
             .map(|id| match self.stages[id.0].work {
                 Work::Venv { .. } | Work::Install(_) | Work::InstallWheels { .. } => id,
                 _ => {
-                    let root = self.python_root();
+                    let root = self.reading_root();
                     let mut inputs = self.root_inputs(&root);
                     inputs.push(self.parent(id));
                     inputs.push(Input::new("step", sha256(&steps::list())));
                     let name = format!("files of {}", self.stages[id.0].name);
                     let location = self.stages[id.0].location.clone();
+                    let root = self.run_on(&root);
                     self.stage("list", &name, Work::List { root, of: id }, inputs, location)
                 }
             })
@@ -190,7 +191,7 @@ impl Planner<'_> {
             }
         }
         let list = |planner: &mut Self, (of, packages): (StageId, Vec<String>)| {
-            let root = planner.python_root();
+            let root = planner.reading_root();
             let mut inputs = planner.root_inputs(&root);
             inputs.push(planner.parent(of));
             inputs.extend(packages.iter().map(|package| Input::new("wheel of", package)));
@@ -203,6 +204,7 @@ impl Planner<'_> {
                 .unwrap_or_default();
             let may_lack = planner.spec.wheels.get(wheel).map(|wheel| wheel.may_lack.clone());
             let wheel = wheel.to_owned();
+            let root = planner.run_on(&root);
             let work = Work::ListNeeded { root, of, packages };
             Needed {
                 list: planner.stage("list needed", &name, work, inputs, location.clone()),

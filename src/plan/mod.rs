@@ -30,6 +30,7 @@ mod crates;
 mod explain;
 mod footprint;
 pub mod forbid;
+mod foreign;
 mod image;
 mod key;
 mod layers;
@@ -41,6 +42,7 @@ mod references;
 mod replay;
 pub mod show;
 mod source;
+mod spdx;
 pub mod steps;
 mod toolkit;
 mod wheel;
@@ -52,6 +54,7 @@ pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use crates::{Crates, manifest_paths};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
 pub use footprint::{Footprint, Layer};
+pub use foreign::{foreign, foreign_stage};
 pub use image::{HISTORY_COMMENT, tier_config};
 pub use key::{Input, Key, digest, hex};
 pub use model::{
@@ -61,9 +64,10 @@ pub use model::{
 };
 // What keeps objects outside the builder, and whose GPUs are compiled for, is said alike in a spec and in a plan.
 pub use crate::spec::{Store, StoreKind, Vendor};
-pub use references::{foreseen, references};
+pub use references::{builder_references, foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 pub use source::own_patterns;
+pub use spdx::spdx;
 pub use wheel_store::{
     ContextRead, PARTS, STORED, StoreEntry, compile_of, context_reads, store_entries, take_stored,
 };
@@ -81,10 +85,21 @@ pub struct Request<'a> {
     pub manifests: &'a Manifests,
     /// What is built for.
     pub platform: Platform,
+    /// The machine that builds, where it cannot run what it builds.
+    pub builder: Option<Builder<'a>>,
     /// What a registry says of the images that [`references`] of an unresolved plan names; may be empty.
     pub resolved: &'a BTreeMap<String, Resolved>,
     /// The images of the spec to plan.
     pub images: &'a BTreeSet<String>,
+}
+
+/// A machine that builds images of a platform that it cannot run.
+#[derive(Debug, Clone, Copy)]
+pub struct Builder<'a> {
+    /// What it runs.
+    pub platform: &'a Platform,
+    /// What a registry says of the images that it runs steps in: those of [`builder_references`]; may be empty.
+    pub resolved: &'a BTreeMap<String, Resolved>,
 }
 
 /// What a registry says of an image reference.

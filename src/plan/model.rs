@@ -28,6 +28,8 @@ pub struct Plan {
     pub name: String,
     /// What it is built for.
     pub platform: Platform,
+    /// What the machine that builds runs, where it cannot run what it builds. What only puts files in place runs there.
+    pub builder: Option<Platform>,
     /// Absolute path of the interpreter, the same in every tier.
     pub interpreter: String,
     /// All stages, dependencies first.
@@ -147,6 +149,8 @@ pub enum Work {
 pub struct ImageSource {
     /// Fully qualified reference, with a tag and perhaps a digest.
     pub reference: String,
+    /// The builder's platform when it is taken to run steps in; the plan's when `None`.
+    pub platform: Option<Platform>,
     /// Digest of its manifest or index, when a registry has been asked.
     pub digest: Option<String>,
     /// Environment of its config.

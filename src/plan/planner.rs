@@ -38,7 +38,7 @@ impl<'a> Planner<'a> {
 
     /// Plans every image of the request.
     pub(super) fn plan(mut self) -> Result<Plan, Vec<Diagnostic>> {
-        let base = self.python_root();
+        let base = self.python_root(Side::Image);
         let uv = self.uv(&base);
         let mut images = BTreeMap::new();
         for name in self.request.images {
@@ -57,6 +57,7 @@ impl<'a> Planner<'a> {
         let mut plan = Plan {
             name: self.spec.name.get_ref().clone(),
             platform: self.request.platform.clone(),
+            builder: self.request.builder.map(|builder| builder.platform.clone()),
             interpreter: interpreter(self.spec),
             stages: self.stages,
             uv,
@@ -136,9 +137,22 @@ impl<'a> Planner<'a> {
             .collect()
     }
 
-    /// A published image.
+    /// A published image, for the platform of the image that is built.
     pub(super) fn published(&mut self, name: &str, reference: &str, location: Location) -> StageId {
-        let resolved = self.request.resolved.get(reference);
+        self.published_for(Side::Image, "image", name, reference, location)
+    }
+
+    fn published_for(
+        &mut self,
+        side: Side,
+        kind: &str,
+        name: &str,
+        reference: &str,
+        location: Location,
+    ) -> StageId {
+        let builder = self.request.builder.filter(|_| side == Side::Builder);
+        let resolved = builder.map_or(self.request.resolved, |builder| builder.resolved);
+        let resolved = resolved.get(reference);
         let digest = resolved.and_then(|resolved| resolved.digest.clone());
         let config = resolved.map(|resolved| resolved.config.clone());
         let env = config.as_ref().map(config_env).unwrap_or_default();
@@ -148,29 +162,52 @@ impl<'a> Planner<'a> {
             .unwrap_or_else(|| format!("unresolved {reference}"));
         let source = ImageSource {
             reference: reference.to_owned(),
+            platform: builder.map(|builder| builder.platform.clone()),
             digest,
             env,
             config,
         };
-        self.stage(
-            "image",
-            name,
-            Work::Image(source),
-            vec![Input::new("digest", value)],
-            Some(location),
-        )
+        let inputs = vec![Input::new("digest", value)];
+        self.stage(kind, name, Work::Image(source), inputs, Some(location))
+    }
+
+    /// The name of something that is there for the image and for the builder.
+    fn name_for(&self, side: Side, name: &str) -> String {
+        match (side, self.request.builder) {
+            (Side::Builder, Some(builder)) => format!("{name} for {}", builder.platform),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// One digest is of an image for every platform: it takes another word to tell the two apart.
+    fn kind_of_image(&self, side: Side) -> &'static str {
+        match (side, self.request.builder) {
+            (Side::Builder, Some(_)) => "image for the builder",
+            _ => "image",
+        }
     }
 
     /// A tier as published.
-    pub(super) fn tier(&mut self, tier: Tier) -> StageId {
+    fn tier(&mut self, side: Side, tier: Tier) -> StageId {
         let reference = &self.spec.gpu.tiers[&tier];
         let location = self.spec.locate(reference);
-        self.published(&format!("tier {}", tier.as_str()), reference.get_ref(), location)
+        let name = self.name_for(side, &format!("tier {}", tier.as_str()));
+        self.published_for(
+            side,
+            self.kind_of_image(side),
+            &name,
+            reference.get_ref(),
+            location,
+        )
     }
 
     /// A tier with the interpreter, packages and user of `extra`; the tier itself when nothing has to be added.
     pub(super) fn system(&mut self, tier: Tier, extra: SystemRequest<'_>) -> StageId {
-        let on = self.tier(tier);
+        self.system_for(Side::Image, tier, extra)
+    }
+
+    fn system_for(&mut self, side: Side, tier: Tier, extra: SystemRequest<'_>) -> StageId {
+        let on = self.tier(side, tier);
         let python = matches!(self.spec.python.provider, Provider::System).then(|| python_name(self.spec));
         if python.is_none() && extra.packages.is_empty() && extra.user.is_none() {
             return on;
@@ -205,40 +242,56 @@ impl<'a> Planner<'a> {
         }
         inputs.extend(system.user.iter().map(|user| Input::new("user", user)));
         let location = self.stages[on.0].location.clone();
-        self.stage(
-            "system",
-            &format!("system {}", tier.as_str()),
-            Work::System(system),
-            inputs,
-            location,
-        )
+        let name = self.name_for(side, &format!("system {}", tier.as_str()));
+        self.stage("system", &name, Work::System(system), inputs, location)
     }
 
     /// The smallest tier with an interpreter: what package layers are rooted in, so that the packages of the
     /// operating system of an image's own tier touch no Python layer.
-    pub(super) fn python_root(&mut self) -> Root {
+    fn python_root(&mut self, side: Side) -> Root {
         let tier = python_tier(self.spec);
-        let base = self.system(tier, SystemRequest::default());
+        let base = self.system_for(side, tier, SystemRequest::default());
         Root {
             base,
-            trees: self.python_tree().into_iter().collect(),
+            trees: self.python_tree(side).into_iter().collect(),
         }
     }
 
+    /// Where Python runs that only reads files.
+    pub(super) fn reading_root(&mut self) -> Root {
+        self.python_root(Side::Image)
+    }
+
+    /// Where a step runs that makes the same files on every platform: in the same layers, with an interpreter that the
+    /// builder can run. What is built for is another matter, and where it is built changes no key of the plan.
+    pub(super) fn run_on(&mut self, root: &Root) -> Root {
+        if self.request.builder.is_none() {
+            return root.clone();
+        }
+        let own = self.python_root(Side::Image).trees;
+        let mut run_on = self.python_root(Side::Builder);
+        run_on
+            .trees
+            .extend(root.trees.iter().filter(|id| !own.contains(id)));
+        run_on
+    }
+
     /// `/opt/python`, when the interpreter is not the operating system's.
-    pub(super) fn python_tree(&mut self) -> Option<StageId> {
+    fn python_tree(&mut self, side: Side) -> Option<StageId> {
         let location = self.spec.locate(&self.spec.python.version);
+        let request = self.request;
+        let platform = match (side, request.builder) {
+            (Side::Builder, Some(builder)) => builder.platform,
+            _ => &request.platform,
+        };
         match &self.spec.python.provider {
             Provider::System => None,
             Provider::Archive { archives } => {
-                let Some(archive) = archives.get(&self.request.platform.architecture) else {
+                let Some(archive) = archives.get(&platform.architecture) else {
                     let known: Vec<&str> = archives.keys().map(String::as_str).collect();
                     self.error(
-                        Diagnostic::error(format!(
-                            "there is no Python archive for {}",
-                            self.request.platform
-                        ))
-                        .at(location, format!("archives are given for: {}", known.join(", "))),
+                        Diagnostic::error(format!("there is no Python archive for {platform}"))
+                            .at(location, format!("archives are given for: {}", known.join(", "))),
                     );
                     return None;
                 };
@@ -246,17 +299,21 @@ impl<'a> Planner<'a> {
                 let location = self.spec.locate(&archive.url);
                 let inputs = vec![Input::new("archive", format!("sha256:{}", download.sha256))];
                 let work = Work::Python(PythonSource::Archive(download));
-                Some(self.stage("python", "python", work, inputs, Some(location)))
+                let name = self.name_for(side, "python");
+                Some(self.stage("python", &name, work, inputs, Some(location)))
             }
             Provider::Image { reference, path } => {
                 let location = self.spec.locate(reference);
-                let image = self.published("python image", reference.get_ref(), location.clone());
+                let name = self.name_for(side, "python image");
+                let kind = self.kind_of_image(side);
+                let image = self.published_for(side, kind, &name, reference.get_ref(), location.clone());
                 let inputs = vec![self.parent(image), Input::new("path", path)];
                 let work = Work::Python(PythonSource::Image {
                     image,
                     path: path.clone(),
                 });
-                Some(self.stage("python", "python", work, inputs, Some(location)))
+                let name = self.name_for(side, "python");
+                Some(self.stage("python", &name, work, inputs, Some(location)))
             }
         }
     }
@@ -265,7 +322,8 @@ impl<'a> Planner<'a> {
         match &self.spec.uv {
             Uv::Image { reference } => {
                 let location = self.spec.locate(reference);
-                self.published("uv", reference.get_ref(), location)
+                // It is the same uv for a key, whatever machine it runs on.
+                self.published_for(Side::Builder, "image", "uv", reference.get_ref(), location)
             }
             Uv::Wheel(wheel) => {
                 let location = self.spec.locate(&wheel.url);
@@ -287,7 +345,7 @@ impl<'a> Planner<'a> {
         inputs.push(Input::new("file", format!("sha256:{}", file.sha256)));
         inputs.push(Input::new("step", sha256(&steps::unpack())));
         let work = Work::Unpack {
-            root: python.clone(),
+            root: self.run_on(python),
             file,
             program,
         };
@@ -296,19 +354,16 @@ impl<'a> Planner<'a> {
 
     /// The Python tier with the empty environment laid upon it.
     pub(super) fn venv_root(&mut self, uv: StageId) -> Root {
-        let mut root = self.python_root();
+        let mut root = self.python_root(Side::Image);
         let mut inputs = self.root_inputs(&root);
         inputs.push(self.parent(uv));
         inputs.push(Input::new("interpreter", interpreter(self.spec)));
         inputs.push(Input::new("step", sha256(&(steps::venv() + &steps::settle()))));
         let location = Some(self.spec.locate(&self.spec.python.version));
-        let venv = self.stage(
-            "venv",
-            "venv",
-            Work::Venv { root: root.clone() },
-            inputs,
-            location,
-        );
+        let work = Work::Venv {
+            root: self.run_on(&root),
+        };
+        let venv = self.stage("venv", "venv", work, inputs, location);
         root.trees.push(venv);
         root
     }
@@ -321,6 +376,7 @@ impl<'a> Planner<'a> {
         location: &Location,
     ) -> Vec<(StageId, bool)> {
         let root = self.venv_root(uv);
+        let run_on = self.run_on(&root);
         let mut by_source: BTreeMap<Option<Indexes>, Vec<Wanted>> = BTreeMap::new();
         let most = packages.len();
         for wanted in packages {
@@ -353,7 +409,7 @@ impl<'a> Planner<'a> {
                     packages.push(package);
                 }
                 let install = Install {
-                    root: root.clone(),
+                    root: run_on.clone(),
                     packages,
                     supply,
                 };
@@ -372,6 +428,15 @@ impl<'a> Planner<'a> {
         stages.sort_by_key(|(_, bucket)| *bucket);
         stages
     }
+}
+
+/// Whose platform a filesystem is of. There is no difference unless the request has a builder of another platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// That of the image.
+    Image,
+    /// That of the machine that builds.
+    Builder,
 }
 
 /// What a tier needs beside what it has.

@@ -5,15 +5,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::planner::python_tier;
 use super::{Plan, Work};
 use crate::diagnostic::Location;
+use crate::platform::Platform;
 use crate::spec::{CompilerCacheTool, Image, Provider, Sccache, Spec, Tier, Uv, Wheel, WheelSource};
 
 /// The image references that a plan stands on, with the place of each. Planning comes first, without answers: what the
 /// lock or the spec has wrong is said before any answer counts, and an image that nothing is made from is not asked
 /// about.
 pub fn references(plan: &Plan) -> BTreeMap<String, Location> {
+    references_for(plan, None)
+}
+
+/// Those that steps run in on a builder of another platform.
+pub fn builder_references(plan: &Plan) -> BTreeMap<String, Location> {
+    let builder = plan.builder.as_ref();
+    builder
+        .map(|builder| references_for(plan, Some(builder)))
+        .unwrap_or_default()
+}
+
+fn references_for(plan: &Plan, platform: Option<&Platform>) -> BTreeMap<String, Location> {
     plan.iter()
         .filter_map(|(_, stage)| match &stage.work {
-            Work::Image(source) => Some((source.reference.clone(), stage.location.clone()?)),
+            Work::Image(source) if source.platform.as_ref() == platform => {
+                Some((source.reference.clone(), stage.location.clone()?))
+            }
             _ => None,
         })
         .collect()
@@ -77,7 +92,6 @@ mod tests {
     use crate::diagnostic::SourceFile;
     use crate::lock::Lock;
     use crate::plan::{Request, plan};
-    use crate::platform::Platform;
 
     const LOCK: &str = r#"version = 1
 revision = 3
@@ -151,6 +165,7 @@ wheels = ["kernel"]
                 projects: &BTreeMap::new(),
                 manifests: &crate::lock::Manifests::default(),
                 platform: Platform::linux_amd64(),
+                builder: None,
                 resolved: &BTreeMap::new(),
                 images: &planned_images,
             })

@@ -88,7 +88,7 @@ impl Planner<'_> {
 
     /// A source that is unpacked and patched in a stage of its own: two wheels from the same one share it.
     fn prepare(&mut self, wheel: &Wheel, source: Source, subdir: String) -> Source {
-        let root = self.python_root();
+        let root = self.reading_root();
         let patches: Vec<String> = wheel.patches.iter().map(|path| path.get_ref().clone()).collect();
         let mut inputs = self.root_inputs(&root);
         inputs.extend(source.stage().map(|id| self.parent(id)));
@@ -111,7 +111,7 @@ impl Planner<'_> {
             (None, _) => self.spec.locate(&wheel.name),
         };
         let work = Work::Prepare(Prepare {
-            root,
+            root: self.run_on(&root),
             source,
             patches,
         });

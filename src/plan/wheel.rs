@@ -187,6 +187,7 @@ impl Planner<'_> {
             .values()
             .next()
             .and_then(|id| self.stages[id.0].location.clone());
+        let root = self.run_on(&root);
         self.stage(
             "install wheels",
             &name,
@@ -286,7 +287,7 @@ impl Planner<'_> {
         let name = format!("project {}", project.name);
         let work = Work::Project(Project {
             name: project.name.clone(),
-            root,
+            root: self.run_on(&root),
             source,
             backend_index,
         });

@@ -135,7 +135,7 @@ fn compiles(plan: &Plan) -> impl Iterator<Item = (StageId, &str)> {
 }
 
 /// A stage and all that it stands on.
-fn closure(plan: &Plan, stage: StageId) -> BTreeSet<StageId> {
+pub(super) fn closure(plan: &Plan, stage: StageId) -> BTreeSet<StageId> {
     let mut open = vec![stage];
     let mut found = BTreeSet::new();
     while let Some(id) = open.pop() {
@@ -294,6 +294,7 @@ mod tests {
             projects: &BTreeMap::new(),
             manifests: &crate::lock::Manifests::default(),
             platform,
+            builder: None,
             resolved: &BTreeMap::new(),
             images: &BTreeSet::from(["app".to_owned()]),
         })

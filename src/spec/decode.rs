@@ -123,7 +123,9 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
         findings,
     );
     let wheel_store = wheel_store::decode(&root.section("wheel-store"), findings);
-    let slots = root.section("build").integer("slots");
+    let build = root.section("build");
+    let slots = build.integer("slots");
+    let emulate = build.boolean("emulate").unwrap_or(false);
     let layers = layers(&root.section("layers"), findings);
     Some(Spec {
         file: Arc::clone(file),
@@ -137,6 +139,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
         compiler_cache: compiler_cache?,
         wheel_store,
         slots: slots.and_then(|slots| u32::try_from(slots).ok()),
+        emulate,
         layers,
         wheels,
         images,

@@ -37,6 +37,8 @@ pub struct Spec {
     pub wheel_store: Option<WheelStore>,
     /// `build.slots`: how many wheels may be compiled at once on a builder; `None` for any number. Never part of a key.
     pub slots: Option<u32>,
+    /// `build.emulate`: whether a builder may run images of another platform in its emulator.
+    pub emulate: bool,
     /// `[layers]`.
     pub layers: Layers,
     /// `[wheels.NAME]` by normalised name (PEP 503).
@@ -61,6 +63,7 @@ impl Spec {
             compiler_cache,
             wheel_store,
             slots,
+            emulate,
             layers,
             wheels,
             images,
@@ -75,6 +78,7 @@ impl Spec {
             && *compiler_cache == other.compiler_cache
             && *wheel_store == other.wheel_store
             && *slots == other.slots
+            && *emulate == other.emulate
             && *layers == other.layers
             && *wheels == other.wheels
             && *images == other.images

@@ -16,12 +16,14 @@ use support::unique;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attest;
 mod backends;
 mod caches;
 mod calls;
 mod copies;
 mod flags;
 mod mistakes;
+mod platforms;
 mod progress;
 mod quickstart;
 mod roads;

@@ -29,12 +29,16 @@ EOF
 }
 
 # apt-get with the lab's sources, lists and caches; the machine's remaining
-# settings (proxies, credentials) stay in force.
+# settings (proxies, credentials) stay in force. LAB_ARCH asks for another
+# architecture than this machine's.
 lab_apt() {
+  local arch="${LAB_ARCH-}"
+  mkdir -p "$LAB/apt/lists${arch:+-$arch}/partial"
   apt-get --quiet --quiet \
+    ${arch:+-o "APT::Architecture=$arch" -o "APT::Architectures=$arch" -o Dir::State::status=/dev/null} \
     -o "Dir::Etc::sourcelist=$LAB/apt/lab.sources" -o Dir::Etc::sourceparts=/dev/null \
     -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
-    -o "Dir::State::Lists=$LAB/apt/lists" -o "Dir::Cache=$LAB/apt/cache" \
+    -o "Dir::State::Lists=$LAB/apt/lists${arch:+-$arch}" -o "Dir::Cache=$LAB/apt/cache" \
     -o Acquire::Languages=none -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
     -o APT::Sandbox::User=root "$@"
 }
@@ -45,7 +49,7 @@ lab_apt() {
 tree() {
   local name="$1" suite="$2" target="$LAB/trees/$1" key package
   shift 2
-  key="$suite $*"
+  key="$suite${LAB_ARCH:+ $LAB_ARCH} $*"
   ! fresh "tree-$name" "$key" || return 0
   debian_ready
   say "unpacking $* from $suite"

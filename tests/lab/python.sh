@@ -5,9 +5,11 @@
 PYTHON_IMAGE=wheelbase-lab/python:3.11
 PYTHON_ARCHIVE=cpython-3.11.tar.gz
 
+# python_tree FOLDER [ARCHITECTURE]
 python_tree() {
-  local usr="$LAB/trees/python/usr" out="$1" file
-  tree python bookworm python3.11-minimal python3.11 libpython3.11-minimal libpython3.11-stdlib \
+  local out="$1" arch="${2-}" name="python${2:+-$2}" usr file
+  usr="$LAB/trees/$name/usr"
+  LAB_ARCH="$arch" tree "$name" bookworm python3.11-minimal python3.11 libpython3.11-minimal libpython3.11-stdlib \
     libpython3.11-dev python3-distutils python3-lib2to3
   rm -rf "$out"
   mkdir -p "$out/bin" "$out/lib" "$out/include"
@@ -27,8 +29,16 @@ python_tree() {
   for file in "$out"/lib/python3.11/_sysconfigdata_*.py; do
     sed -E -i "s#/usr/(include|lib|bin|share)#/opt/python/\1#g; s#'/usr'#'/opt/python'#g" "$file"
   done
-  cp "$LAB/trees/python/usr/share/doc/libpython3.11-minimal/copyright" "$out/LICENSE"
+  cp "$usr/share/doc/libpython3.11-minimal/copyright" "$out/LICENSE"
   settle "$out"
+}
+
+# python_archive CONTEXT FILE: the archive of a tree in CONTEXT/python.
+python_archive() {
+  mkdir -p "$(dirname "$2")"
+  tar --create --directory "$1" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner \
+    --mtime="@$LAB_EPOCH" python | gzip --no-name >"$2.new"
+  mv "$2.new" "$2"
 }
 
 python_up() {
@@ -37,9 +47,6 @@ python_up() {
   if fresh python "$key" && [ -e "$archive" ] && in_registry "$PYTHON_IMAGE"; then return 0; fi
   python_tree "$context/python"
   build_image "$engine" "$HERE/python.Dockerfile" "$context" '' "$PYTHON_IMAGE"
-  mkdir -p "$(dirname "$archive")"
-  tar --create --directory "$context" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner \
-    --mtime="@$LAB_EPOCH" python | gzip --no-name >"$archive.new"
-  mv "$archive.new" "$archive"
+  python_archive "$context" "$archive"
   stamp python "$key"
 }

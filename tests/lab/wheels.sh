@@ -46,7 +46,7 @@ fetch_round() {
   if grep -q '\.whl ' "$round"; then
     kind='--only-binary=:all: --python-version=3.11 --implementation=cp --abi=cp311 --abi=abi3 --abi=none
       --platform=manylinux_2_28_x86_64 --platform=manylinux_2_27_x86_64 --platform=manylinux2014_x86_64
-      --platform=musllinux_1_1_x86_64 --platform=any'
+      --platform=musllinux_1_1_x86_64 --platform=manylinux_2_28_aarch64 --platform=any'
   fi
   # shellcheck disable=SC2086
   lab_pip download --quiet --no-deps --require-hashes $kind \

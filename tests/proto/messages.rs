@@ -183,8 +183,24 @@ fn responses_are_the_same() {
             refs: BTreeMap::from([(text("k"), reference("c"))]),
         }),
     ];
+    let attestation = frontend::Attestation {
+        kind: frontend::AttestationKind::Bundle.into(),
+        metadata: BTreeMap::from([(text("reason"), vec![3])]),
+        r#ref: Some(reference("d")),
+        path: text("e"),
+        in_toto_predicate_type: text("f"),
+        in_toto_subjects: vec![frontend::InTotoSubject {
+            kind: frontend::InTotoSubjectKind::Raw.into(),
+            digest: vec![text("g")],
+            name: text("h"),
+        }],
+    };
     for form in forms {
+        let attestations = frontend::Attestations {
+            attestation: vec![attestation.clone()],
+        };
         let result = frontend::Result {
+            attestations: BTreeMap::from([(text("k"), attestations)]),
             metadata: BTreeMap::from([(text("m"), vec![1, 2])]),
             result: Some(form),
         };

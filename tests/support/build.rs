@@ -25,6 +25,7 @@ pub(crate) struct Build<'a> {
     context: PathBuf,
     file: String,
     tag: Option<String>,
+    provenance: String,
     arguments: Vec<String>,
     env: Vec<(String, String)>,
 }
@@ -54,6 +55,7 @@ impl<'a> Build<'a> {
             context: context.as_ref().to_owned(),
             file: "wheelbase.toml".to_owned(),
             tag: None,
+            provenance: "false".to_owned(),
             arguments: Vec::new(),
             env: Vec::new(),
         }
@@ -79,6 +81,12 @@ impl<'a> Build<'a> {
         self.arguments(&["--tag", tag])
     }
 
+    /// How much the daemon attests of the build, as `--provenance` has it; nothing otherwise.
+    pub(crate) fn provenance(mut self, provenance: &str) -> Self {
+        provenance.clone_into(&mut self.provenance);
+        self
+    }
+
     pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments
             .extend(arguments.iter().map(|argument| (*argument).to_owned()));
@@ -92,9 +100,8 @@ impl<'a> Build<'a> {
 
     /// The client's command, without a metadata file.
     pub(crate) fn command(&self, progress: &str) -> Command {
-        let mut command =
-            self.engine
-                .docker(&["buildx", "build", "--progress", progress, "--provenance=false"]);
+        let mut command = self.engine.docker(&["buildx", "build", "--progress", progress]);
+        command.arg(format!("--provenance={}", self.provenance));
         command.args(["--network", "host", "--allow", "network.host"]);
         if let Some(ca) = &self.lab.ca {
             command.arg("--secret").arg(format!("id=ca,src={ca}"));

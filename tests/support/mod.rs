@@ -11,6 +11,7 @@ pub(crate) mod errors;
 pub(crate) mod git;
 pub(crate) mod hundred;
 pub(crate) mod plain;
+pub(crate) mod platforms;
 pub(crate) mod probe;
 pub(crate) mod progress;
 pub(crate) mod project;

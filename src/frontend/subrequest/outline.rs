@@ -236,6 +236,7 @@ mod tests {
             projects: &BTreeMap::new(),
             manifests: &Manifests::default(),
             platform: Platform::linux_amd64(),
+            builder: None,
             resolved: &BTreeMap::new(),
             images: &BTreeSet::from(["serve".to_owned()]),
         })

@@ -27,12 +27,14 @@ mod no_cache;
 mod progress;
 mod reports;
 mod sandbox;
+mod scan;
 mod source;
 mod steps;
 
 pub use no_cache::NoCache;
 pub use reports::Reports;
 pub use sandbox::Sandbox;
+pub use scan::{SCANNED, Scan, emit_file};
 
 /// What a graph depends on beside the plan: the client, and what the daemon can do.
 #[derive(Debug, Clone)]
@@ -102,6 +104,8 @@ pub struct Emitted {
     pub image: Output,
     /// What steps have to say; `None` when nothing is asked of them.
     pub reports: Option<Reports>,
+    /// The filesystems that wheels are compiled in, by the stage that compiles.
+    pub compiled_in: BTreeMap<StageId, Output>,
 }
 
 /// Translates one image of a plan.
@@ -120,6 +124,7 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         graph: emitter.graph,
         image: output,
         reports,
+        compiled_in: emitter.compiled_in,
     }
 }
 
@@ -142,6 +147,7 @@ pub fn emit_wheel(plan: &Plan, wheel: StageId, surroundings: &Surroundings) -> E
         graph: emitter.graph,
         image,
         reports,
+        compiled_in: emitter.compiled_in,
     }
 }
 
@@ -223,6 +229,7 @@ struct Emitter<'a> {
     made: BTreeMap<StageId, Made>,
     /// The folders with counts of what is compiled.
     counts: BTreeMap<StageId, Output>,
+    compiled_in: BTreeMap<StageId, Output>,
     context: Option<Output>,
     position: BTreeMap<StageId, usize>,
     /// Layers that the name of the image stands for.
@@ -231,6 +238,8 @@ struct Emitter<'a> {
     home: Option<Location>,
     /// The place of the stage that is being made: where the user looks when one of its operations fails.
     place: Option<Location>,
+    /// Filesystems of the builder's platform, where that is another one than the plan's.
+    of_builder: BTreeSet<Output>,
 }
 
 impl<'a> Emitter<'a> {
@@ -242,11 +251,13 @@ impl<'a> Emitter<'a> {
             graph: Graph::new(plan.platform.clone()),
             made: BTreeMap::new(),
             counts: BTreeMap::new(),
+            compiled_in: BTreeMap::new(),
             context: None,
             position: BTreeMap::new(),
             own: BTreeSet::new(),
             home: home.cloned(),
             place: home.cloned(),
+            of_builder: BTreeSet::new(),
         }
     }
 }
@@ -280,11 +291,17 @@ impl Emitter<'_> {
                 };
                 let mut image = ImageSource::new(reference);
                 image.resolve_mode = self.surroundings.resolve_mode;
-                Made::Filesystem(self.graph.image(image, metadata.ignore_cache(false)))
+                image.platform.clone_from(&source.platform);
+                let output = self.graph.image(image, metadata.ignore_cache(false));
+                if source.platform.is_some() {
+                    self.of_builder.insert(output);
+                }
+                Made::Filesystem(output)
             }
             Work::System(system) => {
                 let on = self.filesystem(system.on);
-                Made::Filesystem(self.system(system, on, metadata))
+                let output = self.system(system, on, metadata);
+                Made::Filesystem(self.alike(on, output))
             }
             Work::Python(source) => self.python(source, metadata),
             Work::Unpack { root, file, program } => {
@@ -323,6 +340,7 @@ impl Emitter<'_> {
             }
             Work::Compile(compile) => {
                 let root = self.lay(&compile.root);
+                self.compiled_in.insert(id, root);
                 let compiled = self.compile(compile, root, metadata);
                 self.counts.insert(id, compiled.counts);
                 Made::Folder(compiled.wheels)
@@ -388,9 +406,10 @@ impl Emitter<'_> {
             let mut inputs = vec![base];
             inputs.extend(trees.iter().map(|(_, tree)| tree.alone));
             let metadata = self.named(format!("[{}] merge layers", self.image)).group(group);
-            return self.graph.merge(&inputs, metadata).unwrap_or(base);
+            let merged = self.graph.merge(&inputs, metadata).unwrap_or(base);
+            return self.alike(base, merged);
         }
-        trees.into_iter().fold(base, |below, (id, tree)| {
+        let copied = trees.into_iter().fold(base, |below, (id, tree)| {
             let stage = self.plan.stage(id);
             let metadata = self
                 .named(format!("[{}] lay {}", self.image, stage.name))
@@ -403,11 +422,21 @@ impl Emitter<'_> {
                 copy
             };
             self.graph.file(File::on(below).copy(copy), metadata)
-        })
+        });
+        self.alike(base, copied)
+    }
+
+    /// What was made on a filesystem is of its platform.
+    fn alike(&mut self, base: Output, made: Output) -> Output {
+        if self.of_builder.contains(&base) {
+            self.of_builder.insert(made);
+        }
+        made
     }
 
     /// A tree below `/opt/venv` that a step has made on `on`.
     fn installed(&mut self, on: Output, executed: steps::Installed, name: &str) -> Made {
+        self.alike(on, executed.root);
         let alone = self.diff(on, executed.root, name);
         Made::Tree(Tree {
             full: executed.root,

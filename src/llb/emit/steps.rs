@@ -24,9 +24,12 @@ pub(super) struct Installed {
 }
 
 impl Emitter<'_> {
-    /// A step in an environment that is the same everywhere.
-    fn step(args: Vec<String>, root: Output) -> Exec {
+    /// A step in an environment that is the same everywhere, on the platform of its root.
+    fn step(&self, args: Vec<String>, root: Output) -> Exec {
         let mut exec = Exec::new(args);
+        if self.of_builder.contains(&root) {
+            exec.platform.clone_from(&self.plan.builder);
+        }
         exec.env = BTreeMap::from(
             [
                 ("HOME", "/root"),
@@ -56,7 +59,7 @@ impl Emitter<'_> {
         root: Output,
     ) -> Exec {
         let head = ["/bin/sh", "-eu", STEP].map(str::to_owned);
-        let mut exec = Self::step(head.into_iter().chain(arguments).collect(), root);
+        let mut exec = self.step(head.into_iter().chain(arguments).collect(), root);
         exec.mounts.push(self.program(STEP, text));
         exec
     }
@@ -69,7 +72,7 @@ impl Emitter<'_> {
         root: Output,
     ) -> Exec {
         let head = [self.plan.interpreter.as_str(), "-I", "-S", "-B", PROGRAM].map(str::to_owned);
-        let mut exec = Self::step(head.into_iter().chain(arguments).collect(), root);
+        let mut exec = self.step(head.into_iter().chain(arguments).collect(), root);
         exec.mounts.push(self.program(PROGRAM, text));
         exec
     }
@@ -151,7 +154,16 @@ impl Emitter<'_> {
         let exact = |package: &crate::plan::Package| format!("{}=={}", package.name, package.version);
         let mut exec = match &install.supply {
             Supply::Files => {
-                let arguments = head.into_iter().chain(install.packages.iter().map(exact));
+                // Python code alone is one layer for all platforms.
+                let files = install
+                    .packages
+                    .iter()
+                    .filter_map(|package| package.wheel.as_ref());
+                let differ = files.clone().any(|wheel| !wheel.filename.ends_with("-any.whl"));
+                let arguments = head
+                    .into_iter()
+                    .chain(self.platform_of_wheels(on).filter(|_| differ))
+                    .chain(install.packages.iter().map(exact));
                 let mut exec = self.shell(steps::install(), arguments, on);
                 exec.mounts.reserve(install.packages.len());
                 for (index, package) in install.packages.iter().enumerate() {
@@ -182,6 +194,9 @@ impl Emitter<'_> {
                     .chain(pages)
                     .chain(lines);
                 let mut exec = self.shell(steps::index(), arguments, on);
+                if let Some(platform) = self.platform_of_wheels(on) {
+                    exec.env.insert("WHEELBASE_PLATFORM".to_owned(), platform);
+                }
                 if indexes.is_several() {
                     // uv stops at the first index that has the name, pip looks at all. With hashes both are safe, and
                     // the lock may have been made by either.
@@ -207,6 +222,7 @@ impl Emitter<'_> {
         let head = [self.plan.interpreter.clone(), SETTLE.to_owned()];
         let arguments = head
             .into_iter()
+            .chain(self.platform_of_wheels(on))
             .chain(wheels.iter().map(|(name, ..)| name.clone()));
         let mut exec = self.shell(steps::install(), arguments, on);
         for (index, (_, wheel, exact)) in wheels.iter().enumerate() {
@@ -215,6 +231,14 @@ impl Emitter<'_> {
         }
         exec.mounts.push(Mount::tmpfs("/tmp"));
         self.install_step(exec, metadata)
+    }
+
+    /// What uv is told where wheels are installed for another platform than it runs on. That they fit the libc of the
+    /// tier was decided with the plan, so uv's newest one allows all of them.
+    fn platform_of_wheels(&self, on: Output) -> Option<String> {
+        let machine = self.plan.platform.machine();
+        let told = || format!("--python-platform={machine}-manylinux_2_40");
+        self.of_builder.contains(&on).then(told)
     }
 
     /// A folder with wheels: compared by content, unless it is exact by definition.

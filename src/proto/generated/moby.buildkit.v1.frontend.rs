@@ -62,6 +62,12 @@ pub struct Result {
         ::prost::alloc::string::String,
         ::prost::alloc::vec::Vec<u8>,
     >,
+    /// By platform, as `refs.platforms` names it.
+    #[prost(btree_map = "string, message", tag = "12")]
+    pub attestations: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        Attestations,
+    >,
     #[prost(oneof = "result::Result", tags = "1, 2, 3, 4")]
     pub result: ::core::option::Option<result::Result>,
 }
@@ -79,6 +85,38 @@ pub mod result {
         #[prost(message, tag = "4")]
         Refs(super::RefMap),
     }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Attestations {
+    #[prost(message, repeated, tag = "1")]
+    pub attestation: ::prost::alloc::vec::Vec<Attestation>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Attestation {
+    #[prost(enumeration = "AttestationKind", tag = "1")]
+    pub kind: i32,
+    #[prost(btree_map = "string, bytes", tag = "2")]
+    pub metadata: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::vec::Vec<u8>,
+    >,
+    #[prost(message, optional, tag = "3")]
+    pub r#ref: ::core::option::Option<Ref>,
+    #[prost(string, tag = "4")]
+    pub path: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub in_toto_predicate_type: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "6")]
+    pub in_toto_subjects: ::prost::alloc::vec::Vec<InTotoSubject>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InTotoSubject {
+    #[prost(enumeration = "InTotoSubjectKind", tag = "1")]
+    pub kind: i32,
+    #[prost(string, repeated, tag = "2")]
+    pub digest: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(string, tag = "3")]
+    pub name: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RefMapDeprecated {
@@ -299,6 +337,61 @@ pub struct ReturnRequest {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReturnResponse {}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum AttestationKind {
+    /// A file with a predicate.
+    InToto = 0,
+    /// A folder of statements.
+    Bundle = 1,
+}
+impl AttestationKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::InToto => "InToto",
+            Self::Bundle => "Bundle",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "InToto" => Some(Self::InToto),
+            "Bundle" => Some(Self::Bundle),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum InTotoSubjectKind {
+    /// What the attestation is attached to.
+    Self_ = 0,
+    Raw = 1,
+}
+impl InTotoSubjectKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Self_ => "Self",
+            Self::Raw => "Raw",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "Self" => Some(Self::Self_),
+            "Raw" => Some(Self::Raw),
+            _ => None,
+        }
+    }
+}
 /// Generated client implementations.
 pub mod llb_bridge_client {
     #![allow(

@@ -437,7 +437,7 @@ pub(super) const KEYS: &[Key] = &[
         "build",
         Kind::Table,
         "",
-        "How much of a builder compiles take.",
+        "What compiles take of a builder, and may ask of it.",
         "[build]\nslots = 2",
     ),
     key(
@@ -447,6 +447,15 @@ pub(super) const KEYS: &[Key] = &[
         "How many wheels may be compiled at the same time on one builder, those of other builds counted; others wait for \
          their turn, and their steps say so. Slots share the memory that `jobs = \"auto\"` goes by. It is no part of a key.",
         "slots = 2",
+    ),
+    key(
+        "build.emulate",
+        Kind::Boolean,
+        "false",
+        "Lets a builder that has an emulator for another platform run the image's steps in it. Without it a builder of \
+         another platform puts the files of packages in place by itself, and what has to run on the image's platform \
+         (compiles, packages of the operating system, a user by name) is an error that says so.",
+        "emulate = true",
     ),
     key(
         "layers",

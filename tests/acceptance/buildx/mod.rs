@@ -4,8 +4,15 @@ use crate::Group;
 
 mod calls;
 mod flags;
+mod platforms;
 mod progress;
 mod rows;
 mod table;
 
-pub(crate) const CLAIMS: &[Group] = &[flags::claims, rows::claims, calls::claims, progress::claims];
+pub(crate) const CLAIMS: &[Group] = &[
+    flags::claims,
+    rows::claims,
+    calls::claims,
+    progress::claims,
+    platforms::claims,
+];
