@@ -101,6 +101,7 @@ fn planned(lock: &Lock) -> usize {
         projects: &BTreeMap::from([(".".to_owned(), project)]),
         manifests: &Manifests::default(),
         platform: Platform::linux_amd64(),
+        stand_ins: &wheelbase::plan::StandIns::default(),
         resolved: &BTreeMap::new(),
         images: &BTreeSet::from(["app".to_owned()]),
     });

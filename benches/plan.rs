@@ -56,6 +56,7 @@ fn work(lock: String) -> (usize, [f64; 3]) {
         projects: &BTreeMap::from([(".".to_owned(), project)]),
         manifests: &Manifests::default(),
         platform: Platform::linux_amd64(),
+        stand_ins: &wheelbase::plan::StandIns::default(),
         resolved: &BTreeMap::new(),
         images: &BTreeSet::from(["app".to_owned()]),
     })

@@ -12,7 +12,7 @@ use super::git::Repository;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::llb::{Surroundings, emit};
 use crate::lock::{Lock, Manifests, Project};
-use crate::plan::{self, Plan, Request};
+use crate::plan::{self, Plan, Request, StandIns};
 use crate::platform::Platform;
 use crate::spec::Spec;
 
@@ -183,6 +183,7 @@ impl Loaded {
             lock: self.lock.as_ref(),
             projects: &self.projects,
             manifests: &self.manifests,
+            stand_ins: &StandIns::default(),
             platform: self.platform.clone(),
             resolved: &BTreeMap::new(),
             images,

@@ -15,6 +15,7 @@ use crate::plan::{self, Plan};
 mod contexts;
 mod failure;
 mod ignore;
+mod place;
 mod prepare;
 mod read;
 mod reports;
@@ -23,6 +24,7 @@ mod subrequest;
 mod wheel;
 mod wheel_store;
 
+use contexts::Named;
 use failure::Failure;
 use prepare::{Goal, Prepared};
 use read::Read;
@@ -34,7 +36,7 @@ use resolve::Questions;
 ///
 /// When the daemon does not take the answer.
 pub async fn serve(client: &Client, options: &Options, began: u64) -> Result<Returned, gateway::Error> {
-    match answer(client, options, began).await {
+    match Box::pin(answer(client, options, began)).await {
         Ok(result) => client.return_result(result).await,
         Err(failure) => client.return_error(failure.into_status()).await,
     }
@@ -51,7 +53,6 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
     {
         return Err(gateway::unsupported_frontend_cap(cap).into());
     }
-    contexts::check(options)?;
     let platforms = prepare::platforms(client, options)?;
     let Prepared {
         read,
@@ -114,8 +115,8 @@ async fn build(
 ) -> Result<Built, Failure> {
     let platform = questions.platform.clone();
     let images = BTreeSet::from([image.to_owned()]);
+    let mut surroundings = surroundings(client, options, read, &questions.named)?;
     let mut plan = prepare::planned(read, &images, questions).await?;
-    let mut surroundings = surroundings(client, options, read)?;
     // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
     // it again. Where lists are read, the steps that install are needed anyway.
     if plan.images[image].lists.is_empty() && !options.cache_imports()?.is_empty() {
@@ -169,11 +170,18 @@ async fn solve_image(
 }
 
 /// What the daemon can do and what the client wants, as far as it shapes the graph.
-fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surroundings, Diagnostic> {
+fn surroundings(
+    client: &Client,
+    options: &Options,
+    read: &Read,
+    named: &Named,
+) -> Result<Surroundings, Diagnostic> {
     let caps = &client.caps().llb;
     Ok(Surroundings {
         session: options.session_of("context").to_owned(),
         ignore: read.ignore.clone(),
+        context: read.context.clone(),
+        contexts: named.given.clone(),
         merge: caps.supports("mergeop") && caps.supports("diffop"),
         content_cache: caps.supports("exec.mount.cache.content"),
         patterns: caps.supports("file.copy.includeexcludepatterns"),
@@ -183,7 +191,7 @@ fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surro
         no_cache: match options.no_cache() {
             gateway::NoCache::Nothing => NoCache::None,
             gateway::NoCache::Everything => NoCache::All,
-            gateway::NoCache::Stages(names) => NoCache::Only(names),
+            gateway::NoCache::Stages(stages) => NoCache::Only(stages),
         },
         proxy: options.proxy(),
         extra_hosts: options.extra_hosts()?,

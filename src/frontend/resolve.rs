@@ -1,9 +1,11 @@
 //! Asks for the digest and config of every image that a plan stands on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use super::contexts::Named;
 use super::failure::Failure;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::gateway::{self, Client, Options, ResolvedImage};
@@ -15,16 +17,24 @@ use crate::platform::Platform;
 pub(super) struct Questions {
     client: Client,
     pub(super) platform: Platform,
+    /// What stands in for what the spec names.
+    pub(super) named: Arc<Named>,
     mode: ResolveMode,
     asked: BTreeSet<String>,
     answers: JoinSet<(String, Result<ResolvedImage, gateway::Error>)>,
 }
 
 impl Questions {
-    pub(super) fn new(client: &Client, options: &Options, platform: Platform) -> Result<Self, Diagnostic> {
+    pub(super) fn new(
+        client: &Client,
+        options: &Options,
+        platform: Platform,
+        named: Named,
+    ) -> Result<Self, Diagnostic> {
         Ok(Self {
             client: client.clone(),
             platform,
+            named: Arc::new(named),
             mode: options.resolve_mode()?,
             asked: BTreeSet::new(),
             answers: JoinSet::new(),

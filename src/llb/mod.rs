@@ -16,6 +16,7 @@ mod exec_op;
 mod file;
 mod file_op;
 mod git;
+mod given;
 mod graft;
 mod graph;
 mod http;
@@ -36,6 +37,7 @@ pub use emit::{Counting, Emitted, NoCache, Reports, Surroundings, emit, emit_rea
 pub use exec::{Exec, Executed, ExtraHost, Network, ProxyEnv, SecretEnv, Security, Ulimit};
 pub use file::{Action, Copy, File, Mkdir, Mkfile, Owner, Rm, Symlink, Timestamp, User};
 pub use git::{GitSource, GitTime};
+pub use given::Given;
 pub use graft::GraftError;
 pub(crate) use graph::wire_platform;
 pub use graph::{Graph, Output, Vertex};

@@ -147,6 +147,8 @@ pub enum Work {
 pub struct ImageSource {
     /// Fully qualified reference, with a tag and perhaps a digest.
     pub reference: String,
+    /// The named context that stands in for it; no registry has that.
+    pub context: Option<String>,
     /// Digest of its manifest or index, when a registry has been asked.
     pub digest: Option<String>,
     /// Environment of its config.
@@ -296,8 +298,10 @@ pub enum ReadyWheel {
 /// Source of a wheel.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// A folder of the build context.
+    /// A folder of the build context, or of a named one.
     Context {
+        /// The context; `None` for the build context.
+        context: Option<NamedContext>,
         /// Relative to the context, `.` for all of it.
         path: String,
         /// Only these, in Docker's pattern syntax; empty for all.
@@ -338,6 +342,15 @@ pub enum Source {
         /// Folder of it, empty for its root.
         subdir: String,
     },
+}
+
+/// A context that the client has given a name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedContext {
+    /// The name.
+    pub name: String,
+    /// A digest of all of it, when there is one.
+    pub digest: Option<String>,
 }
 
 /// A compiler cache in a cache mount, and perhaps in a store outside the builder.
@@ -477,7 +490,9 @@ impl Work {
     pub fn context_paths(&self) -> Vec<&str> {
         let mut paths = Vec::new();
         match self.source() {
-            Some(Source::Context { path, .. }) => paths.push(path.as_str()),
+            Some(Source::Context {
+                context: None, path, ..
+            }) => paths.push(path.as_str()),
             Some(Source::Crates(crates)) => paths.extend(crates.sent.iter().map(String::as_str)),
             _ => {}
         }

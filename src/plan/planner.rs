@@ -6,7 +6,7 @@ use super::key::{Input, Key, key, sha256};
 use super::model::{
     Download, ImageSource, Install, Package, Plan, PythonSource, Root, Stage, StageId, Supply, System, Work,
 };
-use super::{Request, layers, steps};
+use super::{Request, StandIn, layers, steps};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Indexes, PythonVersion, Target};
 use crate::spec::{OsFamily, Provider, Spec, Tier, Uv};
@@ -136,36 +136,58 @@ impl<'a> Planner<'a> {
             .collect()
     }
 
-    /// A published image.
+    /// A published image, or what stands in for it.
     pub(super) fn published(&mut self, name: &str, reference: &str, location: Location) -> StageId {
-        let resolved = self.request.resolved.get(reference);
-        let digest = resolved.and_then(|resolved| resolved.digest.clone());
-        let config = resolved.map(|resolved| resolved.config.clone());
+        let stand_in = self.request.stand_ins.images.get(reference);
+        self.image_stage(name, reference, stand_in, location)
+    }
+
+    fn image_stage(
+        &mut self,
+        name: &str,
+        reference: &str,
+        stand_in: Option<&StandIn>,
+        location: Location,
+    ) -> StageId {
+        let (reference, context, digest, config) = match stand_in {
+            Some(StandIn::Context { name, digest, config }) => {
+                (reference, Some(name.clone()), digest.clone(), config.clone())
+            }
+            other => {
+                let reference = match other {
+                    Some(StandIn::Image(other)) => other.as_str(),
+                    _ => reference,
+                };
+                let resolved = self.request.resolved.get(reference);
+                let digest = resolved.and_then(|resolved| resolved.digest.clone());
+                let config = resolved.map(|resolved| resolved.config.clone());
+                (reference, None, digest, config)
+            }
+        };
         let env = config.as_ref().map(config_env).unwrap_or_default();
         // The digest alone counts: neither the tag nor the host that it was asked from.
-        let value = digest
-            .clone()
-            .unwrap_or_else(|| format!("unresolved {reference}"));
+        let input = match (&digest, &context) {
+            (Some(digest), _) => Input::new("digest", digest),
+            (None, Some(context)) => Input::new("content", named_context(context)),
+            (None, None) => Input::new("digest", format!("unresolved {reference}")),
+        };
         let source = ImageSource {
             reference: reference.to_owned(),
+            context,
             digest,
             env,
             config,
         };
-        self.stage(
-            "image",
-            name,
-            Work::Image(source),
-            vec![Input::new("digest", value)],
-            Some(location),
-        )
+        self.stage("image", name, Work::Image(source), vec![input], Some(location))
     }
 
     /// A tier as published.
     pub(super) fn tier(&mut self, tier: Tier) -> StageId {
         let reference = &self.spec.gpu.tiers[&tier];
         let location = self.spec.locate(reference);
-        self.published(&format!("tier {}", tier.as_str()), reference.get_ref(), location)
+        let stand_in = self.request.stand_ins.tier(tier, reference.get_ref());
+        let name = format!("tier {}", tier.as_str());
+        self.image_stage(&name, reference.get_ref(), stand_in, location)
     }
 
     /// A tier with the interpreter, packages and user of `extra`; the tier itself when nothing has to be added.
@@ -405,6 +427,11 @@ impl layers::Weighed for Wanted {
     fn pure(&self) -> bool {
         self.pure
     }
+}
+
+/// A named context in the words of a key.
+pub(super) fn named_context(name: &str) -> String {
+    format!("the named context {name}")
 }
 
 /// `python3.12`.
