@@ -15,6 +15,7 @@ use support::engine::Lab;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod buildx;
 mod cargo;
 mod commands;
 mod definition;
@@ -48,7 +49,7 @@ impl Claim {
 }
 
 /// Claims by area. A file of this folder is a group of claims; an area with files of its own has them in a folder.
-const AREAS: [(&str, &[Group]); 3] = [
+const AREAS: [(&str, &[Group]); 4] = [
     (
         "main",
         &[
@@ -61,6 +62,7 @@ const AREAS: [(&str, &[Group]); 3] = [
         ],
     ),
     ("lock", lock::CLAIMS),
+    ("buildx", buildx::CLAIMS),
     ("wheels", wheels::CLAIMS),
 ];
 
