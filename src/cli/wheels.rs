@@ -163,19 +163,7 @@ impl Common {
         let folder = std::env::temp_dir();
         let metadata = folder.join(format!("wheelbase-wheel-{}.json", std::process::id()));
         let status = self
-            .command(
-                Some(&answer.platform),
-                &[
-                    "--target",
-                    &answer.wheel,
-                    "--tag",
-                    &answer.reference,
-                    "--tag",
-                    &answer.newest,
-                    "--output",
-                    OUTPUT,
-                ],
-            )
+            .pushing(answer)
             .arg("--metadata-file")
             .arg(&metadata)
             .status()
@@ -197,6 +185,23 @@ impl Common {
                 answer.reference
             ),
         }
+    }
+
+    /// The build that pushes a wheel: for the platform that its key is of, and no other.
+    fn pushing(&self, answer: &Answer) -> Command {
+        self.command(
+            Some(&answer.platform),
+            &[
+                "--target",
+                &answer.wheel,
+                "--tag",
+                &answer.reference,
+                "--tag",
+                &answer.newest,
+                "--output",
+                OUTPUT,
+            ],
+        )
     }
 
     fn command(&self, platform: Option<&str>, arguments: &[&str]) -> Command {
@@ -290,4 +295,41 @@ fn why(answer: &Answer) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wheel_is_pushed_for_its_own_platform() {
+        let common = Common {
+            file: "wheelbase.toml".into(),
+            context: None,
+            platform: Some("linux/amd64,linux/arm64".to_owned()),
+            buildx: vec!["--builder".into(), "b".into()],
+        };
+        let answer = |platform: &str, key: &str| Answer {
+            wheel: "kernel".to_owned(),
+            platform: platform.to_owned(),
+            reference: format!("zot.example/wheels:kernel-{key}"),
+            newest: format!("zot.example/wheels:kernel.{key}"),
+            image: None,
+            notes: BTreeMap::new(),
+            since: None,
+        };
+        let words = |answer: &Answer| -> String {
+            let command = common.pushing(answer);
+            let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+            words.join(" ")
+        };
+        assert_eq!(
+            words(&answer("linux/arm64", "b")),
+            format!(
+                "buildx build --file wheelbase.toml --platform linux/arm64 --target kernel \
+                 --tag zot.example/wheels:kernel-b --tag zot.example/wheels:kernel.b --output {OUTPUT} --builder b ."
+            )
+        );
+        assert!(words(&answer("linux/amd64", "a")).contains("--platform linux/amd64 --target kernel"));
+    }
 }

@@ -24,6 +24,9 @@ const BUILD_FILE: &str = "dockerfile";
 /// The name of the one file that a web server's file becomes.
 pub(super) const DOWNLOADED: &str = "context";
 
+/// Where the daemon has what the client uploads.
+const UPLOAD: &str = "http://buildkit-session/";
+
 /// As much of a file as says whether it is an archive.
 const HEAD: usize = 1024;
 
@@ -157,8 +160,7 @@ async fn remote(client: &Client, options: &Options, url: &str) -> Result<(Place,
             Ok((Place::open(client, given, &called).await?, false))
         }
         Ok(ContextSource::Http(address)) => {
-            let name = "[internal] load remote build context";
-            let file = Place::open(client, download(&address, name.to_owned()), &called).await?;
+            let file = uploaded(client, options, &address, &called).await?;
             let Place::Given(opened) = &file else {
                 return Ok((file, true));
             };
@@ -173,6 +175,31 @@ async fn remote(client: &Client, options: &Options, url: &str) -> Result<(Place,
         ))
         .help("a folder of the client is given with --local context=FOLDER, and no such option")
         .into()),
+    }
+}
+
+/// The file that is the context. What the client uploads can be read once, and the Dockerfile frontend that has read the
+/// syntax line has done so. The daemon keeps it for an operation of the same bytes, and whether a platform is among these has
+/// changed between releases of BuildKit.
+async fn uploaded(client: &Client, options: &Options, address: &str, called: &str) -> Result<Place, Failure> {
+    let name = "[internal] load remote build context";
+    let plain = download(address, name.to_owned(), None);
+    if options.cmdline().is_none() || !address.starts_with(UPLOAD) {
+        return Place::open(client, plain, called).await;
+    }
+    let platform = client
+        .workers()
+        .first()
+        .and_then(|worker| worker.platforms.first());
+    let with_platform = download(address, name.to_owned(), platform.cloned());
+    let (first, second) = if client.caps().llb.supports(Cap::FileCopyAlwaysReplace.id()) {
+        (plain, with_platform)
+    } else {
+        (with_platform, plain)
+    };
+    match Place::open(client, first, called).await {
+        Ok(place) => Ok(place),
+        Err(_) => Place::open(client, second, called).await,
     }
 }
 
@@ -240,8 +267,9 @@ pub(super) fn demand(client: &Client, cap: Cap, called: &str, what: &str) -> Res
 }
 
 /// A file of a web server as a graph.
-pub(super) fn download(address: &str, name: String) -> Given {
+pub(super) fn download(address: &str, name: String, platform: Option<Platform>) -> Given {
     let mut source = HttpSource::new(address);
+    source.platform = platform;
     source.filename = Some(DOWNLOADED.to_owned());
     let mut graph = Graph::new(Platform::linux_amd64());
     let output = graph.http(source, Metadata::named(name));

@@ -228,7 +228,7 @@ async fn given(
         }
         ContextSource::Http(address) => {
             let log = format!("[context {name}] {}", shown_url(address));
-            let file = Place::open(client, place::download(address, log), &called).await?;
+            let file = Place::open(client, place::download(address, log, None), &called).await?;
             let Place::Given(opened) = file else {
                 return Err(place::empty(&called).into());
             };

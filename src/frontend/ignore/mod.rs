@@ -219,6 +219,8 @@ fn problem(pattern: &str) -> Option<(&'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn patterns(text: &str) -> Vec<String> {
@@ -268,6 +270,41 @@ mod tests {
         7:0 .dockerignore has a pattern that is none: a list of characters is empty, or `-` stands in it without two ends
         ");
     }
+    /// The table is measured by `make acceptance AREA=buildx` against Docker.
+    #[test]
+    fn matches_what_docker_matches() {
+        let cases = include_str!("../../../tests/acceptance/buildx/patterns.txt")
+            .lines()
+            .skip(1);
+        let measured = include_str!("../../../tests/acceptance/buildx/left-out.txt");
+        let measured: Vec<BTreeSet<&str>> = measured
+            .lines()
+            .map(|line| line.split(" | ").filter(|path| !path.is_empty()).collect())
+            .collect();
+        // The first case hides everything. A folder is there when something in it is.
+        let all = &measured[0];
+        let is_folder = |path: &str| all.iter().any(|other| other.starts_with(&format!("{path}/")));
+        let files: Vec<&str> = all.iter().copied().filter(|path| !is_folder(path)).collect();
+        assert!(files.len() > 30 && measured.len() >= 60, "the table is short");
+        let mut wrong = Vec::new();
+        for (case, hidden) in cases.zip(&measured) {
+            let text = case.replace(" | ", "\n");
+            let ignore = read(&SourceFile::new(".dockerignore", text)).unwrap();
+            let parsed: Vec<Pattern> = ignore
+                .patterns
+                .iter()
+                .map(|pattern| Pattern::parse(pattern).unwrap())
+                .collect();
+            wrong.extend(
+                files
+                    .iter()
+                    .filter(|path| hides(&parsed, path).is_some() != hidden.contains(*path))
+                    .map(|path| format!("{case}: {path}")),
+            );
+        }
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+
     #[test]
     fn what_the_spec_takes_and_the_file_hides_is_said() {
         let spec = "name = \"app\"\n[gpu]\narchs = [\"9.0\"]\ntiers.base = \"a:1\"\ntiers.devel = \"b:1\"\n[python]\n\

@@ -154,7 +154,9 @@ fn list(rest: &mut Peekable<Chars<'_>>) -> Option<Token> {
     let negated = rest.next_if_eq(&'^').is_some();
     let mut ranges = Vec::new();
     let one = |rest: &mut Peekable<Chars<'_>>| match rest.next()? {
-        '*' | '?' | '[' => None,
+        '*' | '?' => None,
+        // `[:alpha:]` is a list by itself.
+        '[' if rest.peek() == Some(&':') => None,
         '\\' => rest.next().filter(|escaped| !escaped.is_ascii_alphanumeric()),
         other => Some(other),
     };
@@ -258,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_is_another_expression_is_not_judged() {
-        for odd in ["\\d", "[*]", "[a\\w]"] {
+        for odd in ["\\d", "[*]", "[a\\w]", "[[:alpha:]]"] {
             assert_eq!(Pattern::parse(odd), None, "{odd}");
         }
     }

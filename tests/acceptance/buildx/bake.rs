@@ -90,7 +90,7 @@ const ROWS: [Row; 4] = [
     ),
     Row::new("`--compression zstd` of `wheelbase build` and `bake`", |one| {
         let types = pushed_types(one, "zstd")?;
-        if types.iter().all(|kind| kind.ends_with("+zstd")) {
+        if types.iter().all(|kind| kind.ends_with("zstd")) {
             Ok(WORKS)
         } else if types.iter().all(|kind| kind.ends_with("gzip")) {
             Ok(FALLS_BACK)
@@ -169,7 +169,7 @@ fn all_images(lab: &Lab) -> Result<String> {
     for image in ["serve", "train"] {
         let kinds = types(lab, &format!("{repo}:{image}"))?;
         ensure!(
-            kinds.iter().any(|kind| kind.ends_with("+zstd")),
+            kinds.iter().any(|kind| kind.ends_with("zstd")),
             "{image}: {kinds:?}"
         );
         said.push(format!("{image} with {} layers", kinds.len()));
@@ -278,7 +278,7 @@ fn compression(lab: &Lab) -> Result<String> {
         direct: false,
     };
     let mut said = Vec::new();
-    for (compression, end) in [("zstd", "+zstd"), ("gzip", "gzip"), ("uncompressed", ".tar")] {
+    for (compression, end) in [("zstd", "zstd"), ("gzip", "gzip"), ("uncompressed", ".tar")] {
         let kinds = pushed_types(&one, compression)?;
         ensure!(
             kinds.iter().all(|kind| kind.ends_with(end)),

@@ -400,7 +400,10 @@ fn keys(lab: &Lab) -> Result<String> {
     let same = build(&first, &asked)?.answer;
     ensure!(same.contains("nothing changes"), "{same}");
     let other = build(&second, &asked)?.answer;
-    ensure!(other.contains("tier base: sha256:"), "{other}");
+    ensure!(
+        other.contains("  tier base: ") && other.contains(" -> "),
+        "{other}"
+    );
     let line = other
         .lines()
         .find(|line| line.contains("tier base"))

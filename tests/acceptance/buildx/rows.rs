@@ -54,7 +54,10 @@ pub(super) fn claim(row: &Row) -> Claim {
                     direct,
                 };
                 let called = if direct { "buildctl" } else { version };
-                found.push((row.measure)(&one).with_context(|| called.to_owned())?);
+                found.push(match (row.measure)(&one) {
+                    Err(error) if is_refused(&error) => SAYS_NO,
+                    measured => measured.with_context(|| called.to_owned())?,
+                });
             }
             let measured = found.join(" | ");
             let said =
@@ -66,6 +69,16 @@ pub(super) fn claim(row: &Row) -> Claim {
             Ok(measured)
         },
     )
+}
+
+/// Whether the Dockerfile frontend of an old engine has refused it, before ours was asked.
+fn is_refused(error: &anyhow::Error) -> bool {
+    const WORDS: [&str; 2] = [
+        "subdir not supported yet",
+        "failed to solve with frontend dockerfile.v0: unsupported frontend capability",
+    ];
+    let said = format!("{error:#}");
+    WORDS.iter().any(|words| said.contains(words))
 }
 
 /// What the document says of an option, without what it says beside `works`.
