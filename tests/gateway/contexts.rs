@@ -195,3 +195,49 @@ async fn a_pattern_that_is_none_has_a_line() {
         "{said}"
     );
 }
+
+#[tokio::test]
+async fn inputs_are_the_context_and_the_spec() {
+    let mut daemon = project();
+    for name in ["context", "dockerfile"] {
+        let input: theirs::pb::Definition = convert(&definition());
+        daemon.inputs.definitions.insert(name.into(), input);
+    }
+    config(&daemon, &[]).await;
+    let found = sources(&daemon);
+    assert!(
+        !found.iter().any(|source| source.starts_with("local://")),
+        "{found:?}"
+    );
+    // A spec of the client's folder is what the client says.
+    let mut daemon = project();
+    daemon
+        .inputs
+        .definitions
+        .insert("dockerfile".into(), convert(&definition()));
+    config(&daemon, &[("dockerfilekey", "specs")]).await;
+    assert!(
+        sources(&daemon).contains(&"local://specs".to_owned()),
+        "{:?}",
+        sources(&daemon)
+    );
+}
+
+#[tokio::test]
+async fn a_folder_of_a_remote_context_is_the_context() {
+    let daemon = project();
+    let options = [
+        ("context", "https://git.example/a.git"),
+        ("contextsubdir", "services/app"),
+    ];
+    config(&daemon, &options).await;
+    let copies = daemon.calls().into_iter().filter_map(|call| match call {
+        Call::Solve(request) => request.definition,
+        _ => None,
+    });
+    let is_taken = copies.flat_map(|definition| definition.def).any(|bytes| {
+        let op = theirs::pb::Op::decode(bytes.as_slice()).expect("an operation");
+        matches!(op.op, Some(theirs::pb::op::Op::File(_))) && format!("{op:?}").contains("/services/app")
+    });
+    assert!(is_taken, "the folder is not taken");
+}
