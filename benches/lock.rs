@@ -102,6 +102,7 @@ fn planned(lock: &Lock) -> usize {
         manifests: &Manifests::default(),
         platform: Platform::linux_amd64(),
         builder: None,
+        stand_ins: &wheelbase::plan::StandIns::default(),
         resolved: &BTreeMap::new(),
         images: &BTreeSet::from(["app".to_owned()]),
     });

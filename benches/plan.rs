@@ -57,6 +57,7 @@ fn work(lock: String) -> (usize, [f64; 3]) {
         manifests: &Manifests::default(),
         platform: Platform::linux_amd64(),
         builder: None,
+        stand_ins: &wheelbase::plan::StandIns::default(),
         resolved: &BTreeMap::new(),
         images: &BTreeSet::from(["app".to_owned()]),
     })

@@ -8,6 +8,8 @@
 
 #[path = "gateway/calls.rs"]
 mod calls;
+#[path = "gateway/contexts.rs"]
+mod contexts;
 #[path = "support/daemon.rs"]
 mod daemon;
 #[path = "gateway/ending.rs"]

@@ -16,8 +16,8 @@ use crate::plan::{COUNTS, Counted, read_report};
 
 /// Builds an image with `docker buildx build`.
 ///
-/// Layers are compressed with zstd level 1, which takes a quarter of gzip's time on a 7 GB image. What stands
-/// after `--` is handed to buildx as it is. At the end standard error has a table of what the compiler cache did for each
+/// Layers are compressed with zstd level 1, which takes a quarter of gzip's time on a 7 GB image; an `--output` after `--`
+/// says its own compression. What stands after `--` is handed to buildx as it is. At the end standard error has a table of what the compiler cache did for each
 /// wheel.
 #[derive(Debug, Args)]
 pub(super) struct Build {
@@ -57,7 +57,7 @@ pub(super) struct Build {
 
 impl Build {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        let mut arguments = self.arguments(!self.load || driver_is_docker());
+        let mut arguments = self.arguments(!self.push && driver_is_docker());
         if self.print {
             let words: Vec<String> = arguments
                 .iter()
@@ -114,11 +114,26 @@ impl Build {
         None
     }
 
+    /// Whether an output is asked for after `--`.
+    fn has_output(&self) -> bool {
+        let names = [
+            "--output", "-o", "--load", "--push", "--call", "--check", "--print",
+        ];
+        self.buildx.iter().any(|word| {
+            let word = word.to_string_lossy();
+            names.iter().any(|name| {
+                word.strip_prefix(name)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            })
+        })
+    }
+
     /// `driver_is_docker`: the builder is Docker's own, whose image store is reached with `type=image`; from any other
     /// builder the image is carried over as an archive.
     fn arguments(&self, driver_is_docker: bool) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = ["buildx", "build", "--file"].map(OsString::from).to_vec();
         arguments.push(self.file.clone().into());
+        let has_output = self.has_output();
         let mut flag = |name: &str, value: &str| {
             arguments.push(name.into());
             arguments.push(value.into());
@@ -135,25 +150,32 @@ impl Build {
         if let Some(platform) = &self.platform {
             flag("--platform", platform);
         }
-        if self.push || self.load {
-            let kind = if self.load && !driver_is_docker {
-                "docker"
-            } else {
-                "image"
-            };
-            let mut output = format!("type={kind},compression={}", self.compression);
-            if self.compression == "zstd" {
-                output.push_str(",compression-level=1");
-            }
-            if self.push {
-                output.push_str(",push=true");
-            }
-            flag("--output", &output);
+        let kind = match (self.push, self.load) {
+            (true, _) => Some("image"),
+            (false, true) if driver_is_docker => Some("image"),
+            (false, true) => Some("docker"),
+            // Docker's own builder keeps the image, and other ones keep nothing.
+            (false, false) if driver_is_docker && !has_output => Some("image"),
+            (false, false) => None,
+        };
+        if let Some(kind) = kind {
+            flag("--output", &output(kind, &self.compression, self.push));
         }
         arguments.extend(self.buildx.iter().cloned());
         arguments.push(context_of(self.context.as_deref(), &self.file));
         arguments
     }
+}
+
+/// An output of buildx with compressed layers.
+pub(super) fn output(kind: &str, compression: &str, push: bool) -> String {
+    let level = if compression == "zstd" {
+        ",compression-level=1"
+    } else {
+        ""
+    };
+    let push = if push { ",push=true" } else { "" };
+    format!("type={kind},compression={compression}{level}{push}")
 }
 
 /// The build context: the spec's folder when none is given.
@@ -276,6 +298,12 @@ mod tests {
             "buildx build --file wheelbase.toml --output type=image,compression=gzip,push=true --progress plain ."
         );
         assert!(words(&["--load"], false).contains("type=docker"));
+        // Docker's own builder keeps the image anyway; another one is told nothing.
+        assert!(words(&[], true).contains("--output type=image,compression=zstd,compression-level=1"));
+        assert!(!words(&[], false).contains("--output"));
+        for own in ["--output=type=tar", "-o", "--call"] {
+            assert!(!words(&["--", own], true).contains("compression"), "{own}");
+        }
     }
 
     #[test]

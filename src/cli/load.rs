@@ -13,7 +13,7 @@ use super::git::Repository;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::llb::{Surroundings, emit};
 use crate::lock::{Lock, Manifests, Project};
-use crate::plan::{self, Plan, Request};
+use crate::plan::{self, Plan, Request, StandIns};
 use crate::platform::Platform;
 use crate::rules::Settings;
 use crate::spec::Spec;
@@ -194,6 +194,7 @@ impl Loaded {
             lock: self.lock.as_ref(),
             projects: &self.projects,
             manifests: &self.manifests,
+            stand_ins: &StandIns::default(),
             platform: self.platform.clone(),
             builder: None,
             resolved: &BTreeMap::new(),

@@ -12,6 +12,7 @@ use crate::plan;
 use crate::platform::Platform;
 use crate::spec::is_predefined;
 
+mod bake;
 mod build;
 mod explain;
 mod git;
@@ -47,6 +48,7 @@ Examples:
   wheelbase explain --since main           what rebuilds, and which package is the reason
   wheelbase replay --html replay.html      what the edits of the lock have cost, and would have
   wheelbase build serve --tag app:1 --load build with docker buildx
+  wheelbase bake --tag app:{image} | docker buildx bake -f -
   wheelbase wheels push                    compile what the wheel store lacks, once for everybody";
 
 #[derive(Debug, Subcommand)]
@@ -75,6 +77,8 @@ enum Command {
     Replay(replay::Replay),
     /// Builds an image with `docker buildx build`, with zstd layers.
     Build(build::Build),
+    /// Prints a bake file of the images, for `docker buildx bake`.
+    Bake(bake::Bake),
     /// Shows which compiled wheels the wheel store has, and fills it.
     Wheels(wheels::Wheels),
     /// Prints the JSON Schema of wheelbase.toml, for editors.
@@ -186,6 +190,7 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(explain) => explain.run(),
         Command::Replay(replay) => replay.run(),
         Command::Build(build) => build.run(),
+        Command::Bake(bake) => bake.run(),
         Command::Wheels(wheels) => wheels.run(),
         Command::Schema => {
             print(crate::spec::schema::json().as_bytes())?;

@@ -54,24 +54,27 @@ enum Action {
     },
 }
 
+/// How a wheel's image is pushed. A wheel is compressed already, and old engines know neither zstd nor what to make of it.
+pub(super) const OUTPUT: &str = "type=image,compression=uncompressed,force-compression=true,push=true";
+
 /// What every command hands to buildx.
 #[derive(Debug, Args)]
-struct Common {
+pub(super) struct Common {
     /// The spec.
     #[arg(short, long, default_value = "wheelbase.toml")]
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// The build context; the spec's folder by default.
     #[arg(long)]
-    context: Option<PathBuf>,
+    pub(super) context: Option<PathBuf>,
     /// What is built for, as buildx takes it.
     #[arg(long)]
-    platform: Option<String>,
+    pub(super) platform: Option<String>,
     /// The value of an argument of [args], as buildx takes it; may be given several times.
     #[arg(long, value_name = "NAME=VALUE")]
-    build_arg: Vec<String>,
+    pub(super) build_arg: Vec<String>,
     /// Further arguments for `docker buildx build`.
     #[arg(last = true)]
-    buildx: Vec<OsString>,
+    pub(super) buildx: Vec<OsString>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -84,13 +87,13 @@ enum Format {
 
 /// A wheel of the frontend's answer.
 #[derive(Debug, Deserialize)]
-struct Answer {
-    wheel: String,
-    platform: String,
+pub(super) struct Answer {
+    pub(super) wheel: String,
+    pub(super) platform: String,
     /// Its image by tag.
-    reference: String,
-    /// The tag of the one that was pushed last.
-    newest: String,
+    pub(super) reference: String,
+    /// The image of the one that was pushed last for the platform.
+    pub(super) newest: String,
     /// Its image by digest, when the store has it.
     image: Option<String>,
     notes: BTreeMap<String, String>,
@@ -110,20 +113,22 @@ impl Wheels {
                 super::print(text.as_bytes())?;
             }
             Action::Why { wheel, build } => {
-                let answers = read(&build.ask()?)?;
+                let answers = build.wheels()?;
                 let known = check(&answers, std::slice::from_ref(wheel))?;
                 super::print(known.into_iter().map(why).collect::<String>().as_bytes())?;
             }
             Action::Push { wheels, build } => {
-                let answers = read(&build.ask()?)?;
+                let answers = build.wheels()?;
                 let known = check(&answers, wheels)?;
                 for answer in known {
-                    if let Some(image) = &answer.image {
-                        super::print(format!("{}: there already, {image}\n", answer.wheel).as_bytes())?;
+                    let Answer { wheel, platform, .. } = answer;
+                    let said = if let Some(image) = &answer.image {
+                        format!("{wheel} for {platform}: there already, {image}\n")
                     } else {
                         build.push(answer)?;
-                        super::print(format!("{}: pushed {}\n", answer.wheel, answer.reference).as_bytes())?;
-                    }
+                        format!("{wheel} for {platform}: pushed {}\n", answer.reference)
+                    };
+                    super::print(said.as_bytes())?;
                 }
             }
         }
@@ -132,10 +137,18 @@ impl Wheels {
 }
 
 impl Common {
+    /// The compiled wheels, as the frontend knows them.
+    pub(super) fn wheels(&self) -> anyhow::Result<Vec<Answer>> {
+        read(&self.ask()?)
+    }
+
     /// The frontend's answer, as JSON.
     fn ask(&self) -> anyhow::Result<String> {
         let output = self
-            .command(&["--call", "wheelbase.wheels,format=json"])
+            .command(
+                self.platform.as_deref(),
+                &["--call", "wheelbase.wheels,format=json"],
+            )
             .stderr(std::process::Stdio::inherit())
             .output()
             .context("failed to run `docker`; `wheelbase wheels` needs Docker with buildx")?;
@@ -148,22 +161,12 @@ impl Common {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Builds a wheel's image and pushes it under its key, and as the newest one.
+    /// Builds a wheel's image for its own platform and pushes it under its key, and as the newest one.
     fn push(&self, answer: &Answer) -> anyhow::Result<()> {
         let folder = std::env::temp_dir();
         let metadata = folder.join(format!("wheelbase-wheel-{}.json", std::process::id()));
         let status = self
-            .command(&[
-                "--target",
-                &answer.wheel,
-                "--tag",
-                &answer.reference,
-                "--tag",
-                &answer.newest,
-                "--output",
-                // A wheel is compressed already, and old engines know neither zstd nor what to make of it.
-                "type=image,compression=uncompressed,force-compression=true,push=true",
-            ])
+            .pushing(answer)
             .arg("--metadata-file")
             .arg(&metadata)
             .status()
@@ -187,10 +190,27 @@ impl Common {
         }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// The build that pushes a wheel: for the platform that its key is of, and no other.
+    fn pushing(&self, answer: &Answer) -> Command {
+        self.command(
+            Some(&answer.platform),
+            &[
+                "--target",
+                &answer.wheel,
+                "--tag",
+                &answer.reference,
+                "--tag",
+                &answer.newest,
+                "--output",
+                OUTPUT,
+            ],
+        )
+    }
+
+    fn command(&self, platform: Option<&str>, arguments: &[&str]) -> Command {
         let mut command = Command::new("docker");
         command.args(["buildx", "build", "--file"]).arg(&self.file);
-        if let Some(platform) = &self.platform {
+        if let Some(platform) = platform {
             command.args(["--platform", platform]);
         }
         for argument in &self.build_arg {
@@ -281,4 +301,42 @@ fn why(answer: &Answer) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wheel_is_pushed_for_its_own_platform() {
+        let common = Common {
+            file: "wheelbase.toml".into(),
+            context: None,
+            platform: Some("linux/amd64,linux/arm64".to_owned()),
+            build_arg: Vec::new(),
+            buildx: vec!["--builder".into(), "b".into()],
+        };
+        let answer = |platform: &str, key: &str| Answer {
+            wheel: "kernel".to_owned(),
+            platform: platform.to_owned(),
+            reference: format!("zot.example/wheels:kernel-{key}"),
+            newest: format!("zot.example/wheels:kernel.{key}"),
+            image: None,
+            notes: BTreeMap::new(),
+            since: None,
+        };
+        let words = |answer: &Answer| -> String {
+            let command = common.pushing(answer);
+            let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+            words.join(" ")
+        };
+        assert_eq!(
+            words(&answer("linux/arm64", "b")),
+            format!(
+                "buildx build --file wheelbase.toml --platform linux/arm64 --target kernel \
+                 --tag zot.example/wheels:kernel-b --tag zot.example/wheels:kernel.b --output {OUTPUT} --builder b ."
+            )
+        );
+        assert!(words(&answer("linux/amd64", "a")).contains("--platform linux/amd64 --target kernel"));
+    }
 }

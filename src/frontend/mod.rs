@@ -20,6 +20,7 @@ mod config;
 mod contexts;
 mod failure;
 mod ignore;
+mod place;
 mod prepare;
 mod read;
 mod reports;
@@ -30,6 +31,7 @@ mod wheel;
 mod wheel_store;
 
 use attest::Sbom;
+use contexts::Named;
 use failure::Failure;
 use prepare::{Goal, Prepared};
 use read::Read;
@@ -58,7 +60,6 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
     {
         return Err(gateway::unsupported_frontend_cap(cap).into());
     }
-    contexts::check(options)?;
     let remarks = sandbox::check(options, &client.caps().llb)?;
     let platforms = prepare::platforms(client, options)?;
     let (prepared, sbom) = tokio::try_join!(
@@ -147,8 +148,8 @@ async fn build(
 ) -> Result<Built, Failure> {
     let platform = questions.platform.clone();
     let images = BTreeSet::from([image.to_owned()]);
+    let mut surroundings = surroundings(client, options, read, &questions.named)?;
     let mut plan = prepare::planned(read, &images, questions).await?;
-    let mut surroundings = surroundings(client, options, read)?;
     // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
     // it again. Where lists are read, the steps that install are needed anyway.
     if plan.images[image].lists.is_empty() && !options.cache_imports()?.is_empty() {
@@ -211,11 +212,18 @@ async fn solve_image(
 }
 
 /// What the daemon can do and what the client wants, as far as it shapes the graph.
-fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surroundings, Diagnostic> {
+fn surroundings(
+    client: &Client,
+    options: &Options,
+    read: &Read,
+    named: &Named,
+) -> Result<Surroundings, Diagnostic> {
     let caps = &client.caps().llb;
     Ok(Surroundings {
         session: options.session_of("context").to_owned(),
         ignore: read.ignore.clone(),
+        context: read.context.clone(),
+        contexts: named.given.clone(),
         merge: caps.supports("mergeop") && caps.supports("diffop"),
         content_cache: caps.supports("exec.mount.cache.content"),
         patterns: caps.supports("file.copy.includeexcludepatterns"),
@@ -225,7 +233,7 @@ fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surro
         no_cache: match options.no_cache() {
             gateway::NoCache::Nothing => NoCache::None,
             gateway::NoCache::Everything => NoCache::All,
-            gateway::NoCache::Stages(names) => NoCache::Only(names),
+            gateway::NoCache::Stages(stages) => NoCache::Only(stages),
         },
         proxy: options.proxy(),
         extra_hosts: options.extra_hosts()?,

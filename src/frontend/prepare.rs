@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::contexts;
 use super::failure::Failure;
+use super::place::Places;
 use super::read::{self, Read};
 use super::resolve::Questions;
 use crate::diagnostic::Diagnostic;
@@ -54,11 +56,11 @@ pub(super) async fn prepare(
 ) -> Result<Prepared, Failure> {
     let choose = |spec: &Spec| {
         let goal = choose(spec, options.target())?;
-        let foreseen = match &goal {
-            Goal::Image(image) => plan::foreseen(spec, &spec.images[image]),
-            Goal::Wheel(_) => BTreeSet::new(),
+        let image = match &goal {
+            Goal::Image(image) => Some(image.clone()),
+            Goal::Wheel(_) => None,
         };
-        Ok((goal, foreseen))
+        Ok((goal, image))
     };
     let (read, goal, questions) = prepare_for(client, options, platforms, choose).await?;
     Ok(Prepared {
@@ -68,69 +70,71 @@ pub(super) async fn prepare(
     })
 }
 
-/// The same for all that the spec has, whatever the target is.
+/// The same for all that the spec has, whatever the target is, with no question asked yet.
 pub(super) async fn prepare_all(
     client: &Client,
     options: &Options,
     platforms: Vec<Platform>,
 ) -> Result<(Read, Vec<Questions>), Failure> {
-    let all = |_: &Spec| Ok(((), BTreeSet::new()));
+    let all = |_: &Spec| Ok(((), None));
     let (read, (), questions) = prepare_for(client, options, platforms, all).await?;
     Ok((read, questions))
-}
-
-/// Reads all files and asks no registry: enough for what can be known without one.
-pub(super) async fn read(client: &Client, options: &Options) -> Result<Read, Failure> {
-    let nothing = |_: &Spec| Ok(((), BTreeSet::new()));
-    let (read, (), _) = prepare_for(client, options, Vec::new(), nothing).await?;
-    Ok(read)
 }
 
 /// The plan of some images as far as it goes without a registry.
 pub(super) fn unresolved(
     read: &Read,
     images: &BTreeSet<String>,
-    platform: Platform,
+    questions: &Questions,
 ) -> Result<Plan, Vec<Diagnostic>> {
     plan::plan(&Request {
         spec: &read.spec,
         lock: read.lock.as_ref(),
         projects: &read.projects,
         manifests: &read.manifests,
-        platform,
+        platform: questions.platform.clone(),
         builder: None,
+        stand_ins: &questions.named.stand_ins,
         resolved: &BTreeMap::new(),
         images,
     })
 }
 
-/// Reads the files. What is built, and the images that registries are asked about beforehand, `choose` says once the spec is
-/// there.
+/// Reads the files. What is built, and the image whose tiers and tools registries are asked about beforehand, `choose` says
+/// once the spec is there.
 async fn prepare_for<T>(
     client: &Client,
     options: &Options,
     platforms: Vec<Platform>,
-    choose: impl FnOnce(&Spec) -> Result<(T, BTreeSet<String>), Diagnostic>,
+    choose: impl FnOnce(&Spec) -> Result<(T, Option<String>), Diagnostic>,
 ) -> Result<(Read, T, Vec<Questions>), Failure> {
+    let places = Places::find(client, options).await?;
     // Registries are asked while the lock is read. What they say counts only once the plan stands.
     let asked = async {
-        let mut definition = read::definition(client, options).await?;
-        let (goal, foreseen) = choose(&definition.spec)?;
+        let mut definition = read::definition(client, options, &places).await?;
+        let spec = &definition.spec;
+        contexts::check(options, spec)?;
+        let (goal, image) = choose(spec)?;
         let mut questions = Vec::new();
         for platform in platforms {
-            let builder = other_builder(client, &platform, definition.spec.emulate);
-            let mut asked = Questions::new(client, options, platform, builder)?;
+            let named = contexts::load(client, options, spec, &platform).await?;
+            let foreseen = image
+                .iter()
+                .flat_map(|image| plan::foreseen(spec, &spec.images[image], &named.stand_ins));
+            let foreseen: BTreeSet<String> = foreseen.collect();
+            let builder = other_builder(client, &platform, spec.emulate);
+            let mut asked = Questions::new(client, options, platform, builder, named)?;
             for reference in &foreseen {
                 asked.ask(reference);
             }
             questions.push(asked);
         }
-        definition.read_manifests(client, options).await?;
+        definition.read_manifests(client, options, &places).await?;
         Ok::<_, Failure>((definition, goal, questions))
     };
-    let (usual, asked) = tokio::join!(read::usual_lock(client, options), asked);
+    let (usual, asked) = tokio::join!(read::usual_lock(client, options, &places), asked);
     let (definition, goal, questions) = asked?;
-    let read = read::context(client, options, definition, usual).await?;
+    let read = read::context(client, options, &places, definition, usual).await?;
     Ok((read, goal, questions))
 }
 
@@ -170,6 +174,7 @@ pub(super) async fn planned(
         let platform = builder.as_ref()?;
         Some(Builder { platform, resolved })
     };
+    let named = questions.named.clone();
     let mut request = Request {
         spec: &read.spec,
         lock: read.lock.as_ref(),
@@ -177,6 +182,7 @@ pub(super) async fn planned(
         manifests: &read.manifests,
         platform: questions.platform.clone(),
         builder: builder_with(&unresolved),
+        stand_ins: &named.stand_ins,
         resolved: &unresolved,
         images,
     };

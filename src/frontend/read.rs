@@ -3,20 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::contexts::lock_paths;
 use super::failure::Failure;
 use super::ignore;
+use super::place::{Folder, Place, Places};
 use crate::diagnostic::{Diagnostic, SourceFile};
-use crate::gateway::{Client, Options, Reference, Solve, Warning};
-use crate::llb::{Differ, Graph, LocalSource, Metadata};
+use crate::gateway::{Client, Options, Warning};
+use crate::llb::Given;
 use crate::lock::{Lock, Manifests, Project};
 use crate::plan;
-use crate::platform::Platform;
 use crate::proto::pb;
 use crate::rules::Settings;
 use crate::spec::{DEFAULT_LOCK, Spec, is_predefined};
-
-/// The spec's name when the client gives none, as `buildctl` does.
-const DEFAULT_FILENAME: &str = "wheelbase.toml";
 
 /// Folders where nearly all workspaces have their members. What is there comes with the lock; the rest is asked for when
 /// the lock has named it. Only the files' folders are looked into, so a large context costs nothing.
@@ -38,7 +36,12 @@ pub(super) struct Definition {
 
 impl Definition {
     /// Reads the manifests of crates that wheels are compiled from. Each may name others.
-    pub(super) async fn read_manifests(&mut self, client: &Client, options: &Options) -> Result<(), Failure> {
+    pub(super) async fn read_manifests(
+        &mut self,
+        client: &Client,
+        options: &Options,
+        places: &Places,
+    ) -> Result<(), Failure> {
         loop {
             let missing = plan::manifest_paths(&self.spec, &self.manifests);
             if missing.is_empty() {
@@ -46,7 +49,7 @@ impl Definition {
             }
             let paths: Vec<&str> = missing.iter().map(String::as_str).collect();
             let name = "[internal] load Cargo.toml files";
-            let folder = Folder::open(client, options, "context", &paths, name).await?;
+            let folder = Folder::open(client, options, &places.context, &paths, name).await?;
             for path in paths {
                 let file = folder.text(client, path).await?;
                 self.manifests.add(path, file.as_ref())?;
@@ -71,6 +74,8 @@ pub(super) struct Read {
     pub(super) manifests: Manifests,
     /// Patterns of the ignore file.
     pub(super) ignore: Vec<String>,
+    /// The files of the build context, where they are not those of the client's folder.
+    pub(super) context: Option<Given>,
     /// How the spec was obtained, for source maps.
     pub(super) origin: pb::Definition,
     /// What the file and the build say about rules.
@@ -102,25 +107,20 @@ impl Read {
 }
 
 /// Reads the spec.
-pub(super) async fn definition(client: &Client, options: &Options) -> Result<Definition, Failure> {
-    if let Some(url) = options.context() {
-        return Err(Diagnostic::error("the build context is not a local folder")
-            .help(format!(
-                "clone or unpack it first and build from there; the context was {}",
-                without_query(url)
-            ))
-            .into());
-    }
-    let filename = options.filename().unwrap_or(DEFAULT_FILENAME);
+pub(super) async fn definition(
+    client: &Client,
+    options: &Options,
+    places: &Places,
+) -> Result<Definition, Failure> {
+    let filename = &places.filename;
     let own_ignore = format!("{filename}.dockerignore");
-    let paths = [filename, &own_ignore];
+    let paths = [filename, own_ignore.as_str()];
     let name = format!("[internal] load build definition from {filename}");
-    let local = options.build_file_local().unwrap_or("dockerfile");
-    let folder = Folder::open(client, options, local, &paths, &name).await?;
+    let folder = Folder::open(client, options, &places.build_file, &paths, &name).await?;
     let (source, own_ignore) =
         tokio::try_join!(folder.text(client, filename), folder.text(client, &own_ignore))?;
     let Some(source) = source else {
-        return Err(Diagnostic::error(format!("{filename} does not exist")).into());
+        return Err(missing(filename, &places.build_file).into());
     };
     let (spec, mut warnings) = Spec::parse_with(&source, &arguments(options))?;
     let mut settings = Settings::of(&spec.file)?;
@@ -148,15 +148,29 @@ fn arguments(options: &Options) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// What is said when the spec is not there.
+fn missing(filename: &str, place: &Place) -> Diagnostic {
+    match place {
+        Place::Client(_) => Diagnostic::error(format!("{filename} does not exist")),
+        Place::Given(opened) => Diagnostic::error(format!("{} has no {filename}", opened.called))
+            .help("the option --file names the spec, seen from the root of the context"),
+    }
+}
+
 /// Reads what is needed if the lock has its usual name, as nearly all have: before the spec has said so.
-pub(super) async fn usual_lock(client: &Client, options: &Options) -> Result<LockFolder, Failure> {
-    lock_folder(client, options, DEFAULT_LOCK).await
+pub(super) async fn usual_lock(
+    client: &Client,
+    options: &Options,
+    places: &Places,
+) -> Result<LockFolder, Failure> {
+    lock_folder(client, options, places, DEFAULT_LOCK).await
 }
 
 /// Reads the rest. The context's ignore file hides nothing here: what decides a build is asked for by name.
 pub(super) async fn context(
     client: &Client,
     options: &Options,
+    places: &Places,
     definition: Definition,
     usual: Result<LockFolder, Failure>,
 ) -> Result<Read, Failure> {
@@ -173,12 +187,17 @@ pub(super) async fn context(
     let read = if path == DEFAULT_LOCK {
         usual?
     } else {
-        lock_folder(client, options, path).await?
+        lock_folder(client, options, places, path).await?
     };
-    let ignore = own_ignore
-        .or(read.ignore)
-        .map(|file| ignore::patterns(&file.text))
-        .unwrap_or_default();
+    // What is no folder of the client is taken as it is, as the Dockerfile frontend does.
+    let ignore = match (&places.context, own_ignore.or(read.ignore)) {
+        (Place::Client(_), Some(file)) => {
+            let ignore = ignore::read(&file)?;
+            warnings.extend(ignore.hidden(&spec));
+            ignore.patterns
+        }
+        _ => Vec::new(),
+    };
 
     let mut lock = None;
     if let Some(source) = read.lock {
@@ -188,7 +207,10 @@ pub(super) async fn context(
         lock = Some(parsed);
     }
     let projects = match &lock {
-        Some(lock) => projects(client, options, &read.folder, plan::project_paths(&spec, lock)).await?,
+        Some(lock) => {
+            let paths = plan::project_paths(&spec, lock);
+            projects(client, options, places, &read.folder, paths).await?
+        }
         None => BTreeMap::new(),
     };
     Ok(Read {
@@ -197,6 +219,7 @@ pub(super) async fn context(
         projects,
         manifests,
         ignore,
+        context: places.context.given().cloned(),
         origin,
         settings,
         warnings,
@@ -204,20 +227,59 @@ pub(super) async fn context(
     })
 }
 
-async fn lock_folder(client: &Client, options: &Options, lock: &str) -> Result<LockFolder, Failure> {
+async fn lock_folder(
+    client: &Client,
+    options: &Options,
+    places: &Places,
+    lock: &str,
+) -> Result<LockFolder, Failure> {
     let name = format!("[internal] load {lock}");
     let projects = USUAL_PROJECTS.map(project_file);
     let [root, below, packages] = &projects;
     let paths = [lock, ".dockerignore", root, below, packages];
-    let folder = Folder::open(client, options, "context", &paths, &name).await?;
-    let (lock, ignore) = tokio::try_join!(folder.text(client, lock), folder.text(client, ".dockerignore"))?;
-    Ok(LockFolder { lock, ignore, folder })
+    let folder = Folder::open(client, options, &places.context, &paths, &name).await?;
+    let (found, ignore) = tokio::try_join!(
+        locked(client, options, places, &folder, lock),
+        folder.text(client, ".dockerignore")
+    )?;
+    Ok(LockFolder {
+        lock: found,
+        ignore,
+        folder,
+    })
+}
+
+/// The lock: of the context, or of the place that the client names for it.
+async fn locked(
+    client: &Client,
+    options: &Options,
+    places: &Places,
+    context: &Folder,
+    lock: &str,
+) -> Result<Option<Arc<SourceFile>>, Failure> {
+    let Some(place) = &places.lock else {
+        return context.text(client, lock).await;
+    };
+    let paths = lock_paths(lock);
+    let folder = Folder::open(client, options, place, &paths, "[context lock] read").await?;
+    for path in paths {
+        if let Some(file) = folder.text(client, path).await? {
+            // It is the file that the spec names, and paths in it count from there.
+            return Ok(Some(SourceFile::new(lock, file.text.clone())));
+        }
+    }
+    Err(
+        Diagnostic::error(format!("the named context `lock` has no {}", paths[0]))
+            .help("it is a folder with the lock at its root, or the address of the file")
+            .into(),
+    )
 }
 
 /// The projects in these folders: from what came with the lock where it is at a usual place.
 async fn projects(
     client: &Client,
     options: &Options,
+    places: &Places,
     usual: &Folder,
     paths: BTreeSet<String>,
 ) -> Result<BTreeMap<String, Project>, Failure> {
@@ -231,7 +293,7 @@ async fn projects(
     } else {
         let files: Vec<&str> = elsewhere.iter().map(String::as_str).collect();
         let name = "[internal] load pyproject.toml files";
-        Some(Folder::open(client, options, "context", &files, name).await?)
+        Some(Folder::open(client, options, &places.context, &files, name).await?)
     };
     let mut projects = BTreeMap::new();
     for path in paths {
@@ -253,70 +315,6 @@ fn is_usual(path: &str) -> bool {
     !name.contains('/') && name != ".."
 }
 
-/// A few files of a folder of the client.
-struct Folder {
-    reference: Option<Reference>,
-    definition: pb::Definition,
-    vertex: String,
-}
-
-impl Folder {
-    async fn open(
-        client: &Client,
-        options: &Options,
-        local: &str,
-        paths: &[&str],
-        name: &str,
-    ) -> Result<Self, Failure> {
-        let mut graph = Graph::new(Platform::linux_amd64());
-        let mut source = LocalSource::new(local);
-        source.session = options.session_of(local).to_owned();
-        source.follow_paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        // Another set of paths is another transfer.
-        source.shared_key_hint = format!("wheelbase-{local}-{}", paths.join(","));
-        // An edit that keeps a file's size and time must not be missed in what decides the build.
-        source.differ = Some(Differ::None);
-        let output = graph.local(source, Metadata::named(name));
-        let definition = graph.definition(output);
-        let result = client.solve(Solve::definition(definition.clone())).await?;
-        let reference = result.single()?.cloned();
-        Ok(Self {
-            reference,
-            definition,
-            vertex: graph.digest(output).to_owned(),
-        })
-    }
-
-    async fn text(&self, client: &Client, path: &str) -> Result<Option<Arc<SourceFile>>, Failure> {
-        let Some(reference) = &self.reference else {
-            return Ok(None);
-        };
-        let Some(bytes) = client.read_file(reference, path).await? else {
-            return Ok(None);
-        };
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(SourceFile::new(path, text))),
-            Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                Err(Diagnostic::error(format!("{path} is not UTF-8 text: byte {at} is no character")).into())
-            }
-        }
-    }
-}
-
-/// A URL without what may be a secret.
-fn without_query(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or(url);
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-            let host = host.rsplit('@').next().unwrap_or(host);
-            format!("{scheme}://{host}/{path}")
-        }
-        None => url.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,14 +327,5 @@ mod tests {
         for other in ["..", "../other", "libs/core", "packages/core/sub"] {
             assert!(!is_usual(other), "{other}");
         }
-    }
-
-    #[test]
-    fn a_url_is_shown_without_secrets() {
-        assert_eq!(
-            without_query("https://user:token@git.example/a.git?x=secret#main"),
-            "https://git.example/a.git"
-        );
-        assert_eq!(without_query("git@git.example:a.git"), "git@git.example:a.git");
     }
 }

@@ -1,9 +1,11 @@
 //! Asks for the digest and config of every image that a plan stands on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use super::contexts::Named;
 use super::failure::Failure;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{self, Client, Options, ResolvedImage};
@@ -18,6 +20,8 @@ pub(super) struct Questions {
     pub(super) platform: Platform,
     /// What the builder runs, where it cannot run that.
     pub(super) builder: Option<Platform>,
+    /// What stands in for what the spec names.
+    pub(super) named: Arc<Named>,
     mode: ResolveMode,
     asked: BTreeSet<Question>,
     answers: JoinSet<(Question, Result<ResolvedImage, gateway::Error>)>,
@@ -41,11 +45,13 @@ impl Questions {
         options: &Options,
         platform: Platform,
         builder: Option<Platform>,
+        named: Named,
     ) -> Result<Self, Diagnostic> {
         Ok(Self {
             client: client.clone(),
             platform,
             builder,
+            named: Arc::new(named),
             mode: options.resolve_mode()?,
             asked: BTreeSet::new(),
             answers: JoinSet::new(),

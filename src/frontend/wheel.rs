@@ -26,9 +26,9 @@ pub(super) async fn build(
 ) -> Result<Built, Failure> {
     let platform = questions.platform.clone();
     let images = read.spec.images.keys().cloned().collect();
+    let surroundings = surroundings(client, options, read, &questions.named)?;
     let mut plan = prepare::planned(read, &images, questions).await?;
     let stage = stage(&read.spec, &plan, name)?;
-    let surroundings = surroundings(client, options, read)?;
     failure::check_patterns(&plan, &surroundings)?;
     let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
     let this: Vec<_> = looked

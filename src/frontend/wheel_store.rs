@@ -31,7 +31,7 @@ pub(super) struct Looked {
     pub(super) entry: StoreEntry,
     /// The image that it is or would be, by tag.
     pub(super) reference: String,
-    /// The tag of the wheel that was pushed last, whatever its key.
+    /// The image of the wheel that was pushed last for this platform, whatever its key.
     pub(super) newest: String,
     /// The same by digest, when it is there.
     pub(super) image: Option<String>,
@@ -96,7 +96,7 @@ pub(super) async fn ask(
             Err(error) => return Ok(Err(error)),
         };
         looked.push(Looked {
-            newest: format!("{}:{}", store.repo.get_ref(), entry.name_tag()),
+            newest: format!("{}:{}", store.repo.get_ref(), entry.newest_tag(&plan.platform)),
             entry,
             reference,
             image,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::git_url::{is_git, shown_url};
 use super::options::Options;
 use crate::diagnostic::Diagnostic;
 use crate::llb::Reference;
@@ -46,7 +47,7 @@ impl ContextSource {
     /// Reads the value of a `context:` option.
     pub fn parse(value: &str) -> Result<Self, Diagnostic> {
         if is_git(value) {
-            return Ok(Self::Git(value.strip_prefix("git::").unwrap_or(value).to_owned()));
+            return Ok(Self::Git(value.to_owned()));
         }
         let Some((scheme, rest)) = value.split_once(':') else {
             return Err(unknown(value));
@@ -67,10 +68,8 @@ impl ContextSource {
                         digest: digest.to_owned(),
                     })
                 }
-                None => Err(
-                    Diagnostic::error(format!("the context `{value}` names no digest"))
-                        .help("an OCI layout is given as oci-layout://STORE@sha256:DIGEST"),
-                ),
+                None => Err(Diagnostic::error(format!("`{value}` names no digest"))
+                    .help("an OCI layout is given as oci-layout://STORE@sha256:DIGEST")),
             },
             _ => Err(unknown(value)),
         }
@@ -78,44 +77,8 @@ impl ContextSource {
 }
 
 fn unknown(value: &str) -> Diagnostic {
-    Diagnostic::error(format!(
-        "the context `{}` is of no known kind",
-        without_user(value)
-    ))
-    .help("known are docker-image://, git repositories, http(s)://, oci-layout://, local: and input:")
-}
-
-/// A URL without the part that may hold a password.
-fn without_user(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
-        None => url.to_owned(),
-    }
-}
-
-/// Git is recognised by scheme, by `user@host:`, and over http by the end `.git` of the path.
-fn is_git(value: &str) -> bool {
-    match value.split_once("://") {
-        Some(("git" | "ssh", _)) => true,
-        Some(("http" | "https", rest)) => {
-            let address = rest.split(['#', '?']).next().unwrap_or_default();
-            let path = address
-                .split_once('/')
-                .map_or("", |(_, path)| path.trim_end_matches('/'));
-            path.rsplit_once('.')
-                .is_some_and(|(_, extension)| extension == "git")
-        }
-        Some(_) => false,
-        None => {
-            let user = value.split_once('@').map(|(user, _)| user);
-            let host_has_path = value.split_once('@').is_some_and(|(_, rest)| rest.contains(':'));
-            user.is_some_and(|user| !user.is_empty() && !user.contains([':', '/'])) && host_has_path
-        }
-    }
+    Diagnostic::error(format!("`{}` is of no known kind", shown_url(value)))
+        .help("known are docker-image://, git repositories, http(s)://, oci-layout://, local: and input:")
 }
 
 /// The name and platform in the key of an option, `NAME` or `NAME::PLATFORM`.
@@ -148,7 +111,10 @@ impl Options {
             Ok(NamedContext {
                 name: name.to_owned(),
                 platform,
-                source: ContextSource::parse(value)?,
+                source: ContextSource::parse(value).map_err(|error| Diagnostic {
+                    message: format!("the option `context:{key}` is wrong: {}", error.message),
+                    ..error
+                })?,
             })
         });
         contexts.collect()
@@ -213,10 +179,7 @@ mod tests {
     #[test]
     fn what_is_no_context_is_said_without_passwords() {
         let error = ContextSource::parse("ftp://user:secret@files.example/a").unwrap_err();
-        assert_eq!(
-            error.message,
-            "the context `ftp://files.example/a` is of no known kind"
-        );
+        assert_eq!(error.message, "`ftp://files.example/a` is of no known kind");
         assert!(ContextSource::parse("plain").is_err());
         assert!(
             ContextSource::parse("oci-layout://store:tag")

@@ -16,6 +16,7 @@ mod client;
 mod context;
 mod details;
 mod error;
+mod git_url;
 mod options;
 mod resolve;
 mod result;
@@ -32,6 +33,7 @@ pub use details::{
     unsupported_request, vertex_detail,
 };
 pub use error::Error;
+pub use git_url::{parse_git_url, shown_url};
 pub use options::{NoCache, Options, Worker};
 pub use resolve::ResolvedImage;
 pub use result::{BuildResult, PlatformImage, Reference, Refs};

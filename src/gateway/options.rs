@@ -266,6 +266,13 @@ impl Options {
         self.not_empty("contextsubdir")
     }
 
+    /// Whether repositories that are contexts keep their `.git`.
+    pub fn keeps_git_dir(&self) -> bool {
+        self.not_empty("build-arg:BUILDKIT_CONTEXT_KEEP_GIT_DIR")
+            .and_then(go_bool)
+            .unwrap_or(false)
+    }
+
     /// The question to answer instead of building.
     pub fn request_id(&self) -> Option<&str> {
         self.not_empty("requestid")

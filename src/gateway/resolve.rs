@@ -2,11 +2,15 @@
 
 use super::client::Client;
 use super::error::Error;
-use crate::llb::{ResolveMode, wire_platform};
+use crate::llb::{OciLayoutSource, ResolveMode, wire_platform};
 use crate::platform::Platform;
 use crate::proto::{frontend, pb};
 
 const IMAGE: &str = "docker-image://";
+const LAYOUT: &str = "oci-layout://";
+
+/// `RESOLVER_TYPE` of `ResolveImageConfigRequest` for what is in no registry.
+const RESOLVER_OF_LAYOUTS: i32 = 1;
 
 /// What is known about an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +62,51 @@ impl Client {
             log_name: log_name.to_owned(),
             ..frontend::ResolveImageConfigRequest::default()
         };
+        self.config_of(reference, request).await
+    }
+
+    /// Asks for digest and config of an image of an OCI layout that the client offers. `reference` names it in progress
+    /// lines, and ends in `@` and the digest.
+    pub async fn resolve_layout(
+        &self,
+        layout: &OciLayoutSource,
+        platform: &Platform,
+        log_name: &str,
+    ) -> Result<ResolvedImage, Error> {
+        let platform = Some(wire_platform(platform));
+        if self.caps().frontend.supports("source.metaresolver") {
+            let attrs = [("oci.session", &layout.session), ("oci.store", &layout.store)];
+            let source = pb::SourceOp {
+                identifier: format!("{LAYOUT}{}", layout.reference),
+                attrs: attrs.map(|(key, value)| (key.to_owned(), value.clone())).into(),
+            };
+            let request = frontend::ResolveSourceMetaRequest {
+                source: Some(source),
+                platform,
+                log_name: log_name.to_owned(),
+                image: Some(frontend::ResolveSourceImageRequest::default()),
+                ..frontend::ResolveSourceMetaRequest::default()
+            };
+            return resolved(&layout.reference, self.ask(request).await?);
+        }
+        self.require("resolveimage")?;
+        let request = frontend::ResolveImageConfigRequest {
+            r#ref: layout.reference.clone(),
+            platform,
+            log_name: log_name.to_owned(),
+            resolver_type: RESOLVER_OF_LAYOUTS,
+            session_id: layout.session.clone(),
+            store_id: layout.store.clone(),
+            ..frontend::ResolveImageConfigRequest::default()
+        };
+        self.config_of(&layout.reference, request).await
+    }
+
+    async fn config_of(
+        &self,
+        reference: &str,
+        request: frontend::ResolveImageConfigRequest,
+    ) -> Result<ResolvedImage, Error> {
         let answer = self
             .bridge
             .clone()

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::caps::Cap;
 use super::graph::{Graph, Output};
 use super::metadata::Metadata;
+use crate::platform::Platform;
 use crate::proto::pb;
 
 /// A file of a web server: a directory with that one file in it.
@@ -28,6 +29,8 @@ pub struct HttpSource {
     pub accept: Option<String>,
     /// `User-Agent` header.
     pub user_agent: Option<String>,
+    /// A platform that stands in the operation and changes nothing, as BuildKit's own frontends wrote it once.
+    pub platform: Option<Platform>,
 }
 
 impl HttpSource {
@@ -78,7 +81,8 @@ impl Graph {
             identifier: source.url,
             attrs,
         };
-        self.add(pb::op::Op::Source(op), Vec::new(), None, caps, metadata)
+        let platform = source.platform.as_ref();
+        self.add(pb::op::Op::Source(op), Vec::new(), platform, caps, metadata)
     }
 }
 
@@ -86,7 +90,6 @@ impl Graph {
 mod tests {
     use super::super::testing::{attrs, caps, source};
     use super::*;
-    use crate::platform::Platform;
 
     #[test]
     fn the_url_is_the_identifier() {

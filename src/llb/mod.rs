@@ -16,6 +16,7 @@ mod exec_op;
 mod file;
 mod file_op;
 mod git;
+mod given;
 mod graft;
 mod graph;
 mod http;
@@ -39,6 +40,7 @@ pub use emit::{
 pub use exec::{Exec, Executed, ExtraHost, Network, ProxyEnv, Resources, SecretEnv, Security, Ulimit};
 pub use file::{Action, Copy, File, Mkdir, Mkfile, Owner, Rm, Symlink, Timestamp, User};
 pub use git::{GitSource, GitTime};
+pub use given::Given;
 pub use graft::GraftError;
 pub(crate) use graph::wire_platform;
 pub use graph::{Graph, Output, Vertex};

@@ -156,6 +156,7 @@ wheels = [
             projects: &BTreeMap::new(),
             manifests: &Manifests::default(),
             platform: Platform::linux_arm64(),
+            stand_ins: &crate::plan::StandIns::default(),
             builder: builder.map(|platform| Builder {
                 platform,
                 resolved: &resolved,

@@ -43,6 +43,7 @@ mod replay;
 pub mod show;
 mod source;
 mod spdx;
+mod stand_in;
 pub mod steps;
 mod toolkit;
 mod wheel;
@@ -59,8 +60,8 @@ pub use image::{HISTORY_COMMENT, tier_config};
 pub use key::{Input, Key, digest, hex};
 pub use model::{
     CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
-    Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId,
-    Supply, System, Work,
+    NamedContext, Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source,
+    Stage, StageId, Supply, System, Work,
 };
 // What keeps objects outside the builder, and whose GPUs are compiled for, is said alike in a spec and in a plan.
 pub use crate::spec::{Store, StoreKind, Vendor};
@@ -68,6 +69,7 @@ pub use references::{builder_references, foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
 pub use source::own_patterns;
 pub use spdx::spdx;
+pub use stand_in::{StandIn, StandIns};
 pub use wheel_store::{
     ContextRead, PARTS, STORED, StoreEntry, compile_of, context_reads, store_entries, take_stored,
 };
@@ -89,6 +91,8 @@ pub struct Request<'a> {
     pub builder: Option<Builder<'a>>,
     /// What a registry says of the images that [`references`] of an unresolved plan names; may be empty.
     pub resolved: &'a BTreeMap<String, Resolved>,
+    /// What the client puts in place of what the spec names.
+    pub stand_ins: &'a StandIns,
     /// The images of the spec to plan.
     pub images: &'a BTreeSet<String>,
 }

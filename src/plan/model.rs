@@ -151,6 +151,8 @@ pub struct ImageSource {
     pub reference: String,
     /// The builder's platform when it is taken to run steps in; the plan's when `None`.
     pub platform: Option<Platform>,
+    /// The named context that stands in for it; no registry has that.
+    pub context: Option<String>,
     /// Digest of its manifest or index, when a registry has been asked.
     pub digest: Option<String>,
     /// Environment of its config.
@@ -300,8 +302,10 @@ pub enum ReadyWheel {
 /// Source of a wheel.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// A folder of the build context.
+    /// A folder of the build context, or of a named one.
     Context {
+        /// The context; `None` for the build context.
+        context: Option<NamedContext>,
         /// Relative to the context, `.` for all of it.
         path: String,
         /// Only these, in Docker's pattern syntax; empty for all.
@@ -342,6 +346,15 @@ pub enum Source {
         /// Folder of it, empty for its root.
         subdir: String,
     },
+}
+
+/// A context that the client has given a name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedContext {
+    /// The name.
+    pub name: String,
+    /// A digest of all of it, when there is one.
+    pub digest: Option<String>,
 }
 
 /// A compiler cache in a cache mount, and perhaps in a store outside the builder.
@@ -481,7 +494,9 @@ impl Work {
     pub fn context_paths(&self) -> Vec<&str> {
         let mut paths = Vec::new();
         match self.source() {
-            Some(Source::Context { path, .. }) => paths.push(path.as_str()),
+            Some(Source::Context {
+                context: None, path, ..
+            }) => paths.push(path.as_str()),
             Some(Source::Crates(crates)) => paths.extend(crates.sent.iter().map(String::as_str)),
             _ => {}
         }

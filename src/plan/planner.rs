@@ -6,7 +6,7 @@ use super::key::{Input, Key, key, sha256};
 use super::model::{
     Download, ImageSource, Install, Package, Plan, PythonSource, Root, Stage, StageId, Supply, System, Work,
 };
-use super::{Request, layers, steps};
+use super::{Request, StandIn, layers, steps};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Indexes, PythonVersion, Target};
 use crate::spec::{OsFamily, Provider, Spec, Tier, Uv};
@@ -137,38 +137,66 @@ impl<'a> Planner<'a> {
             .collect()
     }
 
-    /// A published image, for the platform of the image that is built.
+    /// A published image, or what stands in for it, for the platform of the image that is built.
     pub(super) fn published(&mut self, name: &str, reference: &str, location: Location) -> StageId {
-        self.published_for(Side::Image, "image", name, reference, location)
+        self.published_for(Side::Image, name, reference, location)
     }
 
-    fn published_for(
+    fn published_for(&mut self, side: Side, name: &str, reference: &str, location: Location) -> StageId {
+        let stand_in = self.request.stand_ins.images.get(reference);
+        self.image_stage(
+            side,
+            self.kind_of_image(side),
+            name,
+            reference,
+            stand_in,
+            location,
+        )
+    }
+
+    fn image_stage(
         &mut self,
         side: Side,
         kind: &str,
         name: &str,
         reference: &str,
+        stand_in: Option<&StandIn>,
         location: Location,
     ) -> StageId {
         let builder = self.request.builder.filter(|_| side == Side::Builder);
         let resolved = builder.map_or(self.request.resolved, |builder| builder.resolved);
-        let resolved = resolved.get(reference);
-        let digest = resolved.and_then(|resolved| resolved.digest.clone());
-        let config = resolved.map(|resolved| resolved.config.clone());
+        let (reference, context, digest, config) = match stand_in {
+            // A filesystem that was given is of the image's platform. What only runs steps can be the usual one.
+            Some(StandIn::Context { name, digest, config }) if builder.is_none() => {
+                (reference, Some(name.clone()), digest.clone(), config.clone())
+            }
+            other => {
+                let reference = match other {
+                    Some(StandIn::Image(other)) => other.as_str(),
+                    _ => reference,
+                };
+                let resolved = resolved.get(reference);
+                let digest = resolved.and_then(|resolved| resolved.digest.clone());
+                let config = resolved.map(|resolved| resolved.config.clone());
+                (reference, None, digest, config)
+            }
+        };
         let env = config.as_ref().map(config_env).unwrap_or_default();
         // The digest alone counts: neither the tag nor the host that it was asked from.
-        let value = digest
-            .clone()
-            .unwrap_or_else(|| format!("unresolved {reference}"));
+        let input = match (&digest, &context) {
+            (Some(digest), _) => Input::new("digest", digest),
+            (None, Some(context)) => Input::new("content", named_context(context)),
+            (None, None) => Input::new("digest", format!("unresolved {reference}")),
+        };
         let source = ImageSource {
             reference: reference.to_owned(),
             platform: builder.map(|builder| builder.platform.clone()),
+            context,
             digest,
             env,
             config,
         };
-        let inputs = vec![Input::new("digest", value)];
-        self.stage(kind, name, Work::Image(source), inputs, Some(location))
+        self.stage(kind, name, Work::Image(source), vec![input], Some(location))
     }
 
     /// The name of something that is there for the image and for the builder.
@@ -191,14 +219,10 @@ impl<'a> Planner<'a> {
     fn tier(&mut self, side: Side, tier: Tier) -> StageId {
         let reference = &self.spec.gpu.tiers[&tier];
         let location = self.spec.locate(reference);
+        let stand_in = self.request.stand_ins.tier(tier, reference.get_ref());
         let name = self.name_for(side, &format!("tier {}", tier.as_str()));
-        self.published_for(
-            side,
-            self.kind_of_image(side),
-            &name,
-            reference.get_ref(),
-            location,
-        )
+        let kind = self.kind_of_image(side);
+        self.image_stage(side, kind, &name, reference.get_ref(), stand_in, location)
     }
 
     /// A tier with the interpreter, packages and user of `extra`; the tier itself when nothing has to be added.
@@ -305,8 +329,7 @@ impl<'a> Planner<'a> {
             Provider::Image { reference, path } => {
                 let location = self.spec.locate(reference);
                 let name = self.name_for(side, "python image");
-                let kind = self.kind_of_image(side);
-                let image = self.published_for(side, kind, &name, reference.get_ref(), location.clone());
+                let image = self.published_for(side, &name, reference.get_ref(), location.clone());
                 let inputs = vec![self.parent(image), Input::new("path", path)];
                 let work = Work::Python(PythonSource::Image {
                     image,
@@ -323,7 +346,15 @@ impl<'a> Planner<'a> {
             Uv::Image { reference } => {
                 let location = self.spec.locate(reference);
                 // It is the same uv for a key, whatever machine it runs on.
-                self.published_for(Side::Builder, "image", "uv", reference.get_ref(), location)
+                let stand_in = self.request.stand_ins.images.get(reference.get_ref());
+                self.image_stage(
+                    Side::Builder,
+                    "image",
+                    "uv",
+                    reference.get_ref(),
+                    stand_in,
+                    location,
+                )
             }
             Uv::Wheel(wheel) => {
                 let location = self.spec.locate(&wheel.url);
@@ -470,6 +501,11 @@ impl layers::Weighed for Wanted {
     fn pure(&self) -> bool {
         self.pure
     }
+}
+
+/// A named context in the words of a key.
+pub(super) fn named_context(name: &str) -> String {
+    format!("the named context {name}")
 }
 
 /// `python3.12`.

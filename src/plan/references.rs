@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::planner::python_tier;
-use super::{Plan, Work};
+use super::{Plan, StandIn, StandIns, Work};
 use crate::diagnostic::Location;
 use crate::platform::Platform;
 use crate::spec::{CompilerCacheTool, Image, Provider, Sccache, Spec, Tier, Uv, Wheel, WheelSource};
@@ -26,7 +26,7 @@ pub fn builder_references(plan: &Plan) -> BTreeMap<String, Location> {
 fn references_for(plan: &Plan, platform: Option<&Platform>) -> BTreeMap<String, Location> {
     plan.iter()
         .filter_map(|(_, stage)| match &stage.work {
-            Work::Image(source) if source.platform.as_ref() == platform => {
+            Work::Image(source) if source.context.is_none() && source.platform.as_ref() == platform => {
                 Some((source.reference.clone(), stage.location.clone()?))
             }
             _ => None,
@@ -36,18 +36,24 @@ fn references_for(plan: &Plan, platform: Option<&Platform>) -> BTreeMap<String, 
 
 /// The references that every plan of an image stands on, whatever the lock says: a registry can be asked about them
 /// while the lock is still being read.
-pub fn foreseen(spec: &Spec, image: &Image) -> BTreeSet<String> {
+pub fn foreseen(spec: &Spec, image: &Image, stand_ins: &StandIns) -> BTreeSet<String> {
     let mut tiers = BTreeSet::from([python_tier(spec), *image.tier.get_ref()]);
     let wheels = built(spec, image);
     let compiles = wheels.iter().any(|wheel| wheel.is_compiled());
     if compiles {
         tiers.insert(Tier::Devel);
     }
-    let sources = wheels.iter().filter_map(|wheel| match &wheel.source {
+    let own = wheels
+        .iter()
+        .filter(|wheel| !stand_ins.sources.contains_key(wheel.name.get_ref()));
+    let sources = own.filter_map(|wheel| match &wheel.source {
         WheelSource::Image { reference, .. } => Some(reference),
         _ => None,
     });
-    let tiers = tiers.iter().filter_map(|tier| spec.gpu.tiers.get(tier));
+    let tiers = tiers.iter().filter_map(|tier| {
+        let reference = spec.gpu.tiers.get(tier)?.get_ref();
+        Some((reference, stand_ins.tier(*tier, reference)))
+    });
     let python = match &spec.python.provider {
         Provider::Image { reference, .. } => Some(reference),
         Provider::System | Provider::Archive { .. } => None,
@@ -60,12 +66,18 @@ pub fn foreseen(spec: &Spec, image: &Image) -> BTreeSet<String> {
         (Sccache::Image { reference }, CompilerCacheTool::Sccache) if compiles => Some(reference),
         _ => None,
     };
+    let others = sccache.into_iter().chain(python).chain(uv).chain(sources);
+    let others = others.map(|reference| {
+        let reference = reference.get_ref();
+        (reference, stand_ins.images.get(reference))
+    });
     tiers
-        .chain(sccache)
-        .chain(python)
-        .chain(uv)
-        .chain(sources)
-        .map(|reference| reference.get_ref().clone())
+        .chain(others)
+        .filter_map(|(reference, stand_in)| match stand_in {
+            None => Some(reference.clone()),
+            Some(StandIn::Image(other)) => Some(other.clone()),
+            Some(StandIn::Context { .. }) => None,
+        })
         .collect()
 }
 
@@ -164,13 +176,14 @@ wheels = ["kernel"]
                 lock: Some(&lock),
                 projects: &BTreeMap::new(),
                 manifests: &crate::lock::Manifests::default(),
+                stand_ins: &StandIns::default(),
                 platform: Platform::linux_amd64(),
                 builder: None,
                 resolved: &BTreeMap::new(),
                 images: &planned_images,
             })
             .unwrap();
-            let known = foreseen(&spec, &spec.images[name]);
+            let known = foreseen(&spec, &spec.images[name], &StandIns::default());
             let used: BTreeSet<String> = references(&planned).into_keys().collect();
             assert_eq!(known, used);
             let expected = images.iter().chain(&["python:3.11", "uv:1"]);

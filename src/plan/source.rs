@@ -1,8 +1,8 @@
 //! Where the source of a wheel comes from, and what has to be done to it before it is built.
 
 use super::key::{Input, sha256};
-use super::model::{Prepare, ReadyWheel, Source, StageId, Work};
-use super::planner::{Planner, download};
+use super::model::{NamedContext, Prepare, ReadyWheel, Source, StageId, Work};
+use super::planner::{Planner, download, named_context};
 use super::{crates, steps};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Artifact, PackageName, check_wheel};
@@ -22,6 +22,9 @@ impl Planner<'_> {
     /// The source of a wheel that is compiled, and the folder of it to build in; `None` when errors were found.
     pub(super) fn source(&mut self, wheel: &Wheel) -> Option<(Source, String)> {
         let mut build_in = String::new();
+        if let Some(digest) = self.request.stand_ins.sources.get(wheel.name.get_ref()) {
+            return Some((self.stand_in(wheel, digest.as_deref()), build_in));
+        }
         let mut source = match &wheel.source {
             WheelSource::Path {
                 path,
@@ -35,6 +38,7 @@ impl Planner<'_> {
                     source
                 } else {
                     Source::Context {
+                        context: None,
                         path,
                         include: include.clone(),
                         exclude: junk().into_iter().chain(exclude.iter().cloned()).collect(),
@@ -84,6 +88,30 @@ impl Planner<'_> {
             _ => String::new(),
         };
         Some((self.prepare(wheel, source, subdir), build_in))
+    }
+
+    /// A named context in place of what `source` fetches. What else the wheel says of its source counts as before: the
+    /// folder that is built, patterns, patches.
+    fn stand_in(&mut self, wheel: &Wheel, digest: Option<&str>) -> Source {
+        let (subdir, include, exclude): (&str, &[String], &[String]) = match &wheel.source {
+            WheelSource::Path { include, exclude, .. } => ("", include, exclude),
+            WheelSource::Git { subdir, .. } | WheelSource::Archive { subdir, .. } => (subdir, &[], &[]),
+            _ => ("", &[], &[]),
+        };
+        let source = Source::Context {
+            context: Some(NamedContext {
+                name: wheel.name.get_ref().clone(),
+                digest: digest.map(str::to_owned),
+            }),
+            path: folder(if wheel.patches.is_empty() { subdir } else { "" }),
+            include: include.to_vec(),
+            exclude: junk().into_iter().chain(exclude.iter().cloned()).collect(),
+        };
+        if wheel.patches.is_empty() {
+            source
+        } else {
+            self.prepare(wheel, source, subdir.to_owned())
+        }
     }
 
     /// A source that is unpacked and patched in a stage of its own: two wheels from the same one share it.
@@ -197,6 +225,7 @@ impl Planner<'_> {
             }
             Artifact::Tree { path, .. } => {
                 return Some(Source::Context {
+                    context: None,
                     path: self.beside_lock(&path),
                     include: Vec::new(),
                     exclude: junk(),
@@ -215,11 +244,23 @@ impl Planner<'_> {
 
 pub(super) fn source_inputs(source: &Source) -> Vec<Input> {
     match source {
-        Source::Context { path, include, .. } => {
-            let mut inputs = vec![Input::new(
-                "content",
-                format!("{} of the build context", display(path)),
-            )];
+        Source::Context {
+            context,
+            path,
+            include,
+            ..
+        } => {
+            let of = match context {
+                Some(context) => named_context(&context.name),
+                None => "the build context".to_owned(),
+            };
+            let mut inputs = vec![Input::new("content", format!("{} of {of}", display(path)))];
+            inputs.extend(
+                context
+                    .iter()
+                    .filter_map(|context| context.digest.as_ref())
+                    .map(|digest| Input::new("digest", digest)),
+            );
             inputs.extend(include.iter().map(|pattern| Input::new("include", pattern)));
             inputs
         }

@@ -273,6 +273,7 @@ impl Planner<'_> {
             exclude.extend(patches.map(|patch| patch.get_ref().clone()));
         }
         let source = Source::Context {
+            context: None,
             path,
             include: Vec::new(),
             exclude,

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::{Input, Key, key, sha256};
 use super::model::{Plan, ReadyWheel, Source, StageId, Work};
+use super::planner::named_context;
+use crate::platform::Platform;
 
 /// Key of the metadata of a build that says which wheels the store had.
 pub const STORED: &str = "dev.wheelbase.wheel-store";
@@ -21,6 +23,8 @@ const NOTE: &str = "dev.wheelbase.wheel";
 /// A part of the build context that is read for a wheel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContextRead {
+    /// The name of the context; `None` for the build context.
+    pub context: Option<String>,
     /// A file or a folder, relative to the context; `.` for all of it.
     pub path: String,
     /// Only these files of the folder, in Docker's pattern syntax; empty for all.
@@ -32,6 +36,7 @@ pub struct ContextRead {
 impl ContextRead {
     fn file(path: &str) -> Self {
         Self {
+            context: None,
             path: path.to_owned(),
             include: Vec::new(),
             exclude: Vec::new(),
@@ -61,8 +66,13 @@ impl StoreEntry {
         format!("{}-{}", self.name_tag(), self.key)
     }
 
-    /// The tag of the one that was pushed last.
-    pub fn name_tag(&self) -> String {
+    /// The tag of the one that was pushed last for a platform, whatever its key. A tag of a key has no dot.
+    pub fn newest_tag(&self, platform: &Platform) -> String {
+        let platform = platform.to_string().replace('/', "-");
+        format!("{}.{platform}", self.name_tag())
+    }
+
+    fn name_tag(&self) -> String {
         // A tag has at most 128 characters, of which the key takes 64.
         self.wheel.chars().take(60).collect()
     }
@@ -77,11 +87,13 @@ pub fn context_reads(plan: &Plan) -> BTreeSet<ContextRead> {
 }
 
 /// The compiled wheels of a plan, by name, once it is known what was read of the build context: a digest for each of the
-/// [`context_reads`].
+/// [`context_reads`]. A wheel that stands on an image without a digest, such as a tier that another target of a bake file
+/// stands in for, is not among them: nobody can say whether two of its kind are the same.
 pub fn store_entries(plan: &Plan, contents: &BTreeMap<ContextRead, String>) -> Vec<StoreEntry> {
     let mut entries: Vec<StoreEntry> = compiles(plan)
-        .map(|(stage, wheel)| {
-            let stages = closure(plan, stage);
+        .map(|(stage, wheel)| (stage, wheel, closure(plan, stage)))
+        .filter(|(_, _, stages)| stages.iter().all(|id| is_known(&plan.stage(*id).work)))
+        .map(|(stage, wheel, stages)| {
             let mut inputs = vec![
                 Input::new("platform", plan.platform.to_string()),
                 Input::new("compile", plan.stage(stage).key.as_str()),
@@ -127,6 +139,11 @@ pub fn compile_of(plan: &Plan, wheel: &str) -> Option<StageId> {
     compiles(plan).find(|(_, name)| *name == wheel).map(|(id, _)| id)
 }
 
+/// Whether a stage's key says what it is, or what is read of a context does.
+fn is_known(work: &Work) -> bool {
+    !matches!(work, Work::Image(image) if image.context.is_some() && image.digest.is_none())
+}
+
 fn compiles(plan: &Plan) -> impl Iterator<Item = (StageId, &str)> {
     plan.iter().filter_map(|(id, stage)| match &stage.work {
         Work::Compile(compile) => Some((id, compile.name.as_str())),
@@ -150,15 +167,18 @@ fn reads(work: &Work) -> Vec<ContextRead> {
     let mut reads = Vec::new();
     match work.source() {
         Some(Source::Context {
+            context,
             path,
             include,
             exclude,
         }) => reads.push(ContextRead {
+            context: context.as_ref().map(|context| context.name.clone()),
             path: path.clone(),
             include: include.clone(),
             exclude: exclude.clone(),
         }),
         Some(Source::Crates(crates)) => reads.push(ContextRead {
+            context: None,
             path: crates.base.clone(),
             include: crates.include.clone(),
             exclude: crates.exclude.clone(),
@@ -228,8 +248,16 @@ fn notes(plan: &Plan, stage: StageId, stages: &BTreeSet<StageId>) -> BTreeMap<St
         Source::Archive(file) => {
             note(&format!("{NOTE}.source"), file.filename.clone());
         }
-        Source::Context { path, .. } => {
+        Source::Context {
+            context: None, path, ..
+        } => {
             note(&format!("{NOTE}.source"), format!("{path} of the build context"));
+        }
+        Source::Context {
+            context: Some(context),
+            ..
+        } => {
+            note(&format!("{NOTE}.source"), named_context(&context.name));
         }
         Source::Crates(crates) => {
             note(
@@ -275,7 +303,6 @@ mod tests {
     use super::*;
     use crate::diagnostic::SourceFile;
     use crate::plan::{Request, plan};
-    use crate::platform::Platform;
     use crate::spec::Spec;
 
     const SPEC: &str = "name = \"app\"\n[gpu]\narchs = [\"9.0\"]\ntiers.base = \"registry.example/base:1\"\n\
@@ -293,6 +320,7 @@ mod tests {
             lock: None,
             projects: &BTreeMap::new(),
             manifests: &crate::lock::Manifests::default(),
+            stand_ins: &crate::plan::StandIns::default(),
             platform,
             builder: None,
             resolved: &BTreeMap::new(),

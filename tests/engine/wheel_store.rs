@@ -45,7 +45,10 @@ fn an_edit_of_the_source_is_another_key_and_is_told() -> Result<()> {
     let project = project(&lab)?;
     wheels(&lab, &project, &["push", "rowmax"])?;
     let again = wheels(&lab, &project, &["push", "rowmax"])?;
-    ensure!(again.contains("rowmax: there already, "), "{again}");
+    ensure!(
+        again.contains("rowmax for linux/amd64: there already, "),
+        "{again}"
+    );
     let source = project.read("kernels/rowmax/setup.py")?;
     project.write("kernels/rowmax/setup.py", &format!("{source}\n# another one\n"))?;
     let why = wheels(&lab, &project, &["why", "rowmax"])?;

@@ -9,7 +9,7 @@ use wheelbase::llb::Cap;
 use super::connect;
 use super::daemon::{Call, Daemon, enabled};
 
-const SPEC: &str = r#"name = "job"
+pub(super) const SPEC: &str = r#"name = "job"
 
 [gpu]
 tiers.base = "registry.example/base:1"
@@ -28,7 +28,7 @@ forbid = { paths = [] }
 
 const PREVIOUS: (&str, &str) = ("context:previous", "docker-image://registry.example/app:1");
 
-fn lock(version: &str, hash: &str) -> String {
+pub(super) fn lock(version: &str, hash: &str) -> String {
     format!(
         "version = 1\nrevision = 3\nrequires-python = \">=3.12\"\n\n[[package]]\nname = \"idna\"\n\
          version = \"{version}\"\nsource = {{ registry = \"https://index.example/simple\" }}\nwheels = [\n    \
@@ -38,7 +38,7 @@ fn lock(version: &str, hash: &str) -> String {
 }
 
 /// What a registry says of an image: two digits that its digest is made of, and its config.
-fn image(digits: &str, config: &Value) -> wire::ResolveSourceMetaResponse {
+pub(super) fn image(digits: &str, config: &Value) -> wire::ResolveSourceMetaResponse {
     wire::ResolveSourceMetaResponse {
         image: Some(wire::ResolveSourceImageResponse {
             digest: format!("sha256:{}", digits.repeat(32)),
@@ -50,7 +50,7 @@ fn image(digits: &str, config: &Value) -> wire::ResolveSourceMetaResponse {
 }
 
 /// A daemon that finds the project's files in the client's folders, and the tier under this digest.
-fn daemon(lock: &str, tier: &str) -> Daemon {
+pub(super) fn daemon(lock: &str, tier: &str) -> Daemon {
     let plain =
         json!({ "architecture": "amd64", "os": "linux", "config": { "Env": ["PATH=/usr/bin:/bin"] } });
     let mut daemon = Daemon::modern()
@@ -76,7 +76,7 @@ fn with_image(mut daemon: Daemon, name: &str, config: &Value) -> Daemon {
 }
 
 /// Runs the frontend to its end; what it returned.
-async fn returned(daemon: &Daemon, options: &[(&str, &str)]) -> wire::ReturnRequest {
+pub(super) async fn returned(daemon: &Daemon, options: &[(&str, &str)]) -> wire::ReturnRequest {
     let env = options
         .iter()
         .enumerate()
@@ -124,7 +124,11 @@ async fn a_build_is_explained_against_the_image_of_another() {
     for call in same.calls() {
         match call {
             Call::Solve(request) => assert!(!request.evaluate, "{request:?}"),
-            Call::ReadFile(_) | Call::Evaluate(_) | Call::ResolveSourceMeta(_) | Call::Return(_) => {}
+            Call::ReadFile(_)
+            | Call::Evaluate(_)
+            | Call::Inputs
+            | Call::ResolveSourceMeta(_)
+            | Call::Return(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -228,13 +232,14 @@ async fn what_cannot_be_compared_with_is_said() {
 async fn a_build_takes_no_context_that_nothing_uses() {
     let project = daemon(&lock("3.10", "01"), "aa");
     let stray = (
-        "context:registry.example/base:1",
+        "context:registry.example/base:2",
         "docker-image://other.example/base:1",
     );
     let answer = returned(&project, &[stray]).await;
     let said = answer.error.expect("an error").message;
     assert!(
-        said.contains("nothing uses the named context `registry.example/base:1`"),
+        said.contains("nothing uses the named context `registry.example/base:2`")
+            && said.contains("did you mean `registry.example/base:1`?"),
         "{said}"
     );
 

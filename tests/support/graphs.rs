@@ -346,6 +346,7 @@ fn https() -> impl Strategy<Value = Step> {
                 auth_header_secret,
                 accept,
                 user_agent,
+                platform: None,
             })
         })
 }

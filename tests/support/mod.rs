@@ -6,10 +6,13 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod build;
+pub(crate) mod buildx;
 pub(crate) mod engine;
 pub(crate) mod errors;
+pub(crate) mod files;
 pub(crate) mod git;
 pub(crate) mod hundred;
+pub(crate) mod listing;
 pub(crate) mod plain;
 pub(crate) mod platforms;
 pub(crate) mod probe;

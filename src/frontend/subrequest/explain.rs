@@ -22,7 +22,6 @@ pub(super) const VERSION: &str = "1.0.0";
 
 /// Says for every platform what changes. That something does is no failure.
 pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
-    contexts::check(options)?;
     let platforms = prepare::platforms(client, options)?;
     // What the command line lacks is said before anything is read.
     let references: Vec<Reference> = platforms

@@ -55,8 +55,8 @@ impl Results {
 
 async fn look(client: &Client, options: &Options) -> Result<Results, Failure> {
     let platforms = prepare::platforms(client, options)?;
-    let read = match prepare::read(client, options).await {
-        Ok(read) => read,
+    let (read, questions) = match prepare::prepare_all(client, options, platforms).await {
+        Ok(prepared) => prepared,
         Err(Failure::Findings(errors)) => return Results::of_errors(errors),
         Err(failure) => return Err(failure),
     };
@@ -70,8 +70,8 @@ async fn look(client: &Client, options: &Options) -> Result<Results, Failure> {
         None => read.spec.images.keys().cloned().collect(),
     };
     let mut errors: Vec<Diagnostic> = Vec::new();
-    for platform in platforms {
-        for error in prepare::unresolved(&read, &images, platform)
+    for questions in &questions {
+        for error in prepare::unresolved(&read, &images, questions)
             .err()
             .unwrap_or_default()
         {

@@ -14,8 +14,10 @@ mod targets;
 mod wheels;
 
 /// What a client may demand of this frontend; the frontend image's label `moby.buildkit.frontend.caps` says the same.
-pub(super) const CAPS: [&str; 2] = [
+pub(super) const CAPS: [&str; 4] = [
+    "moby.buildkit.frontend.inputs",
     "moby.buildkit.frontend.contexts",
+    "moby.buildkit.frontend.gitquerystring",
     "moby.buildkit.frontend.subrequests",
 ];
 

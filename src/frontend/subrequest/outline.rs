@@ -26,12 +26,13 @@ const GIT_SECRETS: [&str; 2] = ["git.authtokensecret", "git.authheadersecret"];
 /// Describes the target: the first platform's graph, since all platforms take the same.
 pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
     let platforms = prepare::platforms(client, options)?;
-    let read = prepare::read(client, options).await?;
+    let platforms = platforms.into_iter().take(1).collect();
+    let (read, questions) = prepare::prepare_all(client, options, platforms).await?;
     let goal = prepare::choose(&read.spec, options.target())?;
-    let surroundings = surroundings(client, options, &read)?;
     let mut outline = Outline::new(&read.spec, &goal);
-    for platform in platforms.into_iter().take(1) {
-        let plan = prepare::unresolved(&read, &goal.images(&read.spec), platform)?;
+    for questions in &questions {
+        let surroundings = surroundings(client, options, &read, &questions.named)?;
+        let plan = prepare::unresolved(&read, &goal.images(&read.spec), questions)?;
         let emitted = match &goal {
             Goal::Image(image) => emit(&plan, image, &surroundings),
             Goal::Wheel(name) => emit_wheel(&plan, wheel::stage(&read.spec, &plan, name)?, &surroundings),
@@ -237,6 +238,7 @@ mod tests {
             manifests: &Manifests::default(),
             platform: Platform::linux_amd64(),
             builder: None,
+            stand_ins: &plan::StandIns::default(),
             resolved: &BTreeMap::new(),
             images: &BTreeSet::from(["serve".to_owned()]),
         })

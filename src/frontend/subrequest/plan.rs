@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::super::failure::Failure;
-use super::super::{contexts, prepare};
+use super::super::prepare;
 use crate::gateway::{BuildResult, Client, Options};
 use crate::plan::show;
 use crate::spec::schema;
@@ -18,7 +18,6 @@ pub(super) const SCHEMA_VERSION: &str = "1.0.0";
 
 /// Plans the target for each platform, or all images where no target is named.
 pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
-    contexts::check(options)?;
     let platforms = prepare::platforms(client, options)?;
     let (read, questions) = prepare::prepare_all(client, options, platforms).await?;
     let images = match options.target() {

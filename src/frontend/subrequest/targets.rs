@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;
+use super::super::place::Places;
 use super::super::{prepare, read};
 use super::places::{Sources, columns};
 use crate::diagnostic::Location;
@@ -14,7 +15,8 @@ pub(super) const VERSION: &str = "1.0.0";
 
 /// Lists the targets. The lock has no say in it, and is not read.
 pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
-    let read = read::definition(client, options).await?;
+    let places = Places::find(client, options).await?;
+    let read = read::definition(client, options, &places).await?;
     let list = List::of(&read.spec);
     Ok(BuildResult::answer(
         list.json().to_string().into_bytes(),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::failure::Failure;
 use super::super::wheel_store::{self, Looked};
-use super::super::{contexts, prepare, surroundings};
+use super::super::{prepare, surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{BuildResult, Client, Options};
 use crate::plan;
@@ -20,7 +20,6 @@ pub(super) const VERSION: &str = "1.0.0";
 
 /// Lists the compiled wheels of all images. That one is missing is no failure.
 pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildResult, Failure> {
-    contexts::check(options)?;
     let platforms = prepare::platforms(client, options)?;
     let (read, questions) = prepare::prepare_all(client, options, platforms).await?;
     let Some(store) = &read.spec.wheel_store else {
@@ -28,11 +27,11 @@ pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildRe
             .help("name one: [wheel-store] with repo = \"registry.example/wheels\"")
             .into());
     };
-    let surroundings = surroundings(client, options, &read)?;
     let images = read.spec.images.keys().cloned().collect();
     let mut all = Vec::new();
     for questions in questions {
         let platform = questions.platform.clone();
+        let surroundings = surroundings(client, options, &read, &questions.named)?;
         let plan = prepare::planned(&read, &images, questions).await?;
         let looked = wheel_store::ask(client, options, store, &plan, &surroundings)
             .await?

@@ -14,8 +14,8 @@ use crate::diagnostic::Location;
 use crate::plan::{ContextRead, Plan, PythonSource, ReadyWheel, Root, StageId, Work};
 
 use super::{
-    Copy, ExtraHost, File, Graph, HttpSource, ImageSource, LocalSource, Metadata, Mkdir, Mount, Network,
-    Output, ProgressGroup, ProxyEnv, ResolveMode, Timestamp,
+    Copy, ExtraHost, File, Given, Graph, HttpSource, ImageSource, Metadata, Mkdir, Mount, Network, Output,
+    ProgressGroup, ProxyEnv, ResolveMode, Timestamp,
 };
 
 /// 1980-01-01, the earliest time that a zip file, and so a wheel, can hold: the time of every file of a layer, so
@@ -23,6 +23,7 @@ use super::{
 const EPOCH: i64 = 315_532_800;
 
 mod compile;
+mod context;
 mod no_cache;
 mod progress;
 mod reports;
@@ -43,6 +44,10 @@ pub struct Surroundings {
     pub session: String,
     /// Patterns of the context's ignore file.
     pub ignore: Vec<String>,
+    /// The files of the build context, where they are not those of the client's folder.
+    pub context: Option<Given>,
+    /// What stands in for what the spec names, by the name of the context.
+    pub contexts: BTreeMap<String, Given>,
     /// Whether the daemon merges and diffs; otherwise trees are copied over each other.
     pub merge: bool,
     /// Whether content caching of a mount can be switched off (`exec.mount.cache.content`).
@@ -81,6 +86,8 @@ impl Default for Surroundings {
         Self {
             session: String::new(),
             ignore: Vec::new(),
+            context: None,
+            contexts: BTreeMap::new(),
             merge: true,
             content_cache: true,
             patterns: true,
@@ -158,12 +165,12 @@ pub fn emit_reads(
     surroundings: &Surroundings,
 ) -> (Graph, Output) {
     let mut emitter = Emitter::new(plan, "wheel store", surroundings, None);
-    let context = emitter.context();
     let file = reads
         .iter()
         .enumerate()
         .fold(File::scratch(), |file, (index, read)| {
             let dest = format!("/{index}/");
+            let context = emitter.files(read.context.as_deref());
             let mut copy = emitter.part_of(context, &read.path, &dest, &read.include, &read.exclude);
             copy.follow_symlinks = true;
             file.copy(copy)
@@ -282,22 +289,7 @@ impl Emitter<'_> {
         let stage = plan.stage(id);
         let metadata = self.metadata(id, stage);
         match &stage.work {
-            Work::Image(source) => {
-                let reference = match &source.digest {
-                    Some(digest) if !source.reference.contains('@') => {
-                        format!("{}@{digest}", source.reference)
-                    }
-                    _ => source.reference.clone(),
-                };
-                let mut image = ImageSource::new(reference);
-                image.resolve_mode = self.surroundings.resolve_mode;
-                image.platform.clone_from(&source.platform);
-                let output = self.graph.image(image, metadata.ignore_cache(false));
-                if source.platform.is_some() {
-                    self.of_builder.insert(output);
-                }
-                Made::Filesystem(output)
-            }
+            Work::Image(source) => Made::Filesystem(self.published(source, metadata)),
             Work::System(system) => {
                 let on = self.filesystem(system.on);
                 let output = self.system(system, on, metadata);
@@ -352,7 +344,7 @@ impl Emitter<'_> {
             Work::Copy(copy) => {
                 let on = self.filesystem(copy.on);
                 let context = self.context();
-                let file = File::on(on).copy(context_copy(context, &copy.from, &copy.to));
+                let file = File::on(on).copy(context::copy(context, &copy.from, &copy.to));
                 let full = self.graph.file(file, metadata);
                 let changed = self.diff(on, full, &stage.name);
                 let alone = self.settle(changed, &stage.name);
@@ -379,6 +371,25 @@ impl Emitter<'_> {
                 Made::Folder(self.list(root, of, metadata))
             }
         }
+    }
+
+    /// A published image, or what stands in for it.
+    fn published(&mut self, source: &crate::plan::ImageSource, metadata: Metadata) -> Output {
+        if let Some(context) = &source.context {
+            return self.files(Some(context));
+        }
+        let reference = match &source.digest {
+            Some(digest) if !source.reference.contains('@') => format!("{}@{digest}", source.reference),
+            _ => source.reference.clone(),
+        };
+        let mut image = ImageSource::new(reference);
+        image.resolve_mode = self.surroundings.resolve_mode;
+        image.platform.clone_from(&source.platform);
+        let output = self.graph.image(image, metadata.ignore_cache(false));
+        if source.platform.is_some() {
+            self.of_builder.insert(output);
+        }
+        output
     }
 
     /// A root as one filesystem.
@@ -415,7 +426,7 @@ impl Emitter<'_> {
                 .named(format!("[{}] lay {}", self.image, stage.name))
                 .group(group.clone());
             let copy = if let Work::Copy(copy) = &stage.work {
-                context_copy(self.context(), &copy.from, &copy.to)
+                context::copy(self.context(), &copy.from, &copy.to)
             } else {
                 let mut copy = Copy::new(tree.full, tree.path, tree.path);
                 copy.contents_only = true;
@@ -533,33 +544,6 @@ impl Emitter<'_> {
         )
     }
 
-    /// The build context, narrowed to what this image takes from it.
-    fn context(&mut self) -> Output {
-        if let Some(context) = self.context {
-            return context;
-        }
-        let paths: BTreeSet<String> = self
-            .plan
-            .iter()
-            .flat_map(|(_, stage)| stage.work.context_paths())
-            .map(str::to_owned)
-            .collect();
-        let mut source = LocalSource::new("context");
-        source.session.clone_from(&self.surroundings.session);
-        source.exclude.clone_from(&self.surroundings.ignore);
-        if !paths.contains(".") {
-            source.follow_paths = paths.into_iter().collect();
-        }
-        // Another set of paths is another transfer; sharing one would send files back and forth.
-        source.shared_key_hint = format!("wheelbase-context-{}", self.image);
-        let context = self.graph.local(
-            source,
-            Metadata::named("[internal] load build context").locations(self.home.clone()),
-        );
-        self.context = Some(context);
-        context
-    }
-
     /// uv, to be mounted.
     fn uv(&mut self) -> Mount {
         let uv = self.folder(self.plan.uv);
@@ -597,14 +581,4 @@ fn made_on(work: &Work) -> Option<&Root> {
         Work::Install(install) => Some(&install.root),
         _ => None,
     }
-}
-
-/// `copy` of a spec: a file, or what is in a folder; links of the context are followed, as `COPY` does. Times are not
-/// kept: those of a checkout differ from one machine to the next.
-fn context_copy(context: Output, from: &str, to: &str) -> Copy {
-    let mut copy = Copy::new(context, format!("/{}", from.trim_start_matches("./")), to);
-    copy.contents_only = true;
-    copy.follow_symlinks = true;
-    copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
-    copy
 }

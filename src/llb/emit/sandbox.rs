@@ -76,6 +76,7 @@ mod tests {
             manifests: &Manifests::default(),
             platform: Platform::linux_amd64(),
             builder: None,
+            stand_ins: &crate::plan::StandIns::default(),
             resolved: &BTreeMap::new(),
             images: &BTreeSet::from(["serve".to_owned()]),
         })

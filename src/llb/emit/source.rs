@@ -14,13 +14,18 @@ impl Emitter<'_> {
     pub(super) fn source(&mut self, name: &str, source: &Source) -> (Output, String) {
         match source {
             Source::Context {
+                context,
                 path,
                 include,
                 exclude,
             } => {
-                let context = self.context();
-                let copy = self.part_of(context, path, "/", include, exclude);
-                let metadata = self.named(format!("[{name}] take {path}"));
+                let named = context.as_ref().map(|context| context.name.as_str());
+                let files = self.files(named);
+                let copy = self.part_of(files, path, "/", include, exclude);
+                let metadata = self.named(match named {
+                    Some(_) => format!("[{name}] take its context"),
+                    None => format!("[{name}] take {path}"),
+                });
                 (
                     self.graph.file(File::scratch().copy(copy), metadata),
                     String::new(),
@@ -50,29 +55,6 @@ impl Emitter<'_> {
             Source::Image { image, path } => (self.filesystem(*image), path.clone()),
             Source::Prepared { stage, subdir } => (self.folder(*stage), subdir.clone()),
         }
-    }
-
-    /// A copy of a file of the build context, or of what is in a folder of it, as far as patterns leave it.
-    pub(super) fn part_of(
-        &self,
-        context: Output,
-        path: &str,
-        dest: &str,
-        include: &[String],
-        exclude: &[String],
-    ) -> Copy {
-        let from = match path {
-            "." => "/".to_owned(),
-            path => format!("/{path}"),
-        };
-        let mut copy = Copy::new(context, from, dest);
-        copy.contents_only = true;
-        copy.create_dest_path = true;
-        if self.surroundings.patterns {
-            copy.include = include.to_vec();
-            copy.exclude = exclude.to_vec();
-        }
-        copy
     }
 
     /// Crates of the build context, with the manifest of their workspace.

@@ -2,8 +2,12 @@
 
 use crate::Group;
 
+mod bake;
+mod called;
 mod calls;
+mod contexts;
 mod flags;
+mod ignore;
 mod platforms;
 mod progress;
 mod rows;
@@ -15,4 +19,7 @@ pub(crate) const CLAIMS: &[Group] = &[
     calls::claims,
     progress::claims,
     platforms::claims,
+    contexts::claims,
+    ignore::claims,
+    bake::claims,
 ];

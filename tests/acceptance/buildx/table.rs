@@ -70,7 +70,7 @@ fn check(lab: &Lab, row: &Row) -> Result<String> {
 }
 
 /// The cells of a row of the document.
-fn documented(option: &str) -> Result<String> {
+pub(crate) fn documented(option: &str) -> Result<String> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/buildx.md");
     let page = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let start = format!("| {option} | ");

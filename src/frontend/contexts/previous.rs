@@ -1,18 +1,12 @@
-//! Named contexts, `--build-context NAME=VALUE`: which names count, and which images they stand for.
-//!
-//! A name that nothing looks up would be passed over in silence, and what was meant to be replaced would not be. So
-//! a name that does not count is an error.
+//! `previous`: the image of an earlier build that `--call wheelbase.explain` compares with.
 
-use std::collections::BTreeSet;
-
-use super::failure::Failure;
-use crate::diagnostic::{Diagnostic, nearest};
-use crate::gateway::{ContextSource, Options, context_name};
+use crate::diagnostic::Diagnostic;
+use crate::gateway::{ContextSource, Options};
 use crate::llb::{ParseReferenceError, Reference};
 use crate::platform::Platform;
 
 /// The name of the image that a build is compared with.
-const PREVIOUS: &str = "previous";
+pub(super) const PREVIOUS: &str = "previous";
 
 /// What somebody may have meant who gives files.
 const REVISION: &str = "; `wheelbase explain --since REVISION` compares with the files of a git revision";
@@ -20,39 +14,8 @@ const REVISION: &str = "; `wheelbase explain --since REVISION` compares with the
 /// How that image is given.
 const USAGE: &str = "--build-context previous=docker-image://registry.example/app:1";
 
-/// Refuses names that do not count. A build without a question takes `previous` too: it may stand in a bake file.
-pub(super) fn check(options: &Options) -> Result<(), Failure> {
-    // The frontend's own image can be replaced; the daemon has done that already.
-    let own = options.source().map(context_name);
-    let names: BTreeSet<String> = options
-        .named_contexts()?
-        .into_iter()
-        .map(|context| context.name)
-        .filter(|name| name != PREVIOUS && Some(name) != own.as_ref())
-        .collect();
-    if names.is_empty() {
-        return Ok(());
-    }
-    let errors: Vec<Diagnostic> = names.iter().map(|name| unused(name)).collect();
-    Err(errors.into())
-}
-
-fn unused(name: &str) -> Diagnostic {
-    let help = match nearest(name, [PREVIOUS]) {
-        Some(near) => {
-            format!("did you mean `{near}`, the image that --call wheelbase.explain compares with?")
-        }
-        None => format!(
-            "images are named in the spec (`mirror` and `tiers` of [gpu], `image` of [uv], `provider` of [python]) and \
-             files come from the build context; the one name that counts is `{PREVIOUS}`, the image that --call \
-             wheelbase.explain compares with"
-        ),
-    };
-    Diagnostic::error(format!("nothing uses the named context `{name}`")).help(help)
-}
-
 /// The image of an earlier build that this one is compared with.
-pub(super) fn previous(options: &Options, platform: &Platform) -> Result<Reference, Diagnostic> {
+pub(in super::super) fn previous(options: &Options, platform: &Platform) -> Result<Reference, Diagnostic> {
     let Some(context) = options.named_context(PREVIOUS, platform)? else {
         return Err(Diagnostic::error("there is no earlier image to compare with")
             .help(format!("name one that this spec has built: {USAGE}")));
@@ -150,27 +113,6 @@ mod tests {
         let nothing = previous(&options(&[]), &Platform::linux_amd64()).unwrap_err();
         insta::assert_snapshot!(said(&nothing), @r"
         there is no earlier image to compare with: name one that this spec has built: --build-context previous=docker-image://registry.example/app:1
-        ");
-    }
-
-    #[test]
-    fn names_that_do_not_count_are_refused() {
-        let source = ("source", "zot.example/wheelbase:1");
-        let own = ("context:zot.example/wheelbase:1", "oci-layout://store@sha256:1");
-        assert!(check(&options(&[source, own, ("context:previous", "local:p")])).is_ok());
-        let unknown = [
-            source,
-            ("context:previuos", "docker-image://a"),
-            ("context:nvidia/cuda:13::linux/amd64", "docker-image://b"),
-            ("context:nvidia/cuda:13::linux/arm64", "docker-image://c"),
-        ];
-        let Err(Failure::Findings(findings)) = check(&options(&unknown)) else {
-            panic!("they are taken");
-        };
-        let said: Vec<String> = findings.iter().map(said).collect();
-        insta::assert_snapshot!(said.join("\n"), @r"
-        nothing uses the named context `nvidia/cuda:13`: images are named in the spec (`mirror` and `tiers` of [gpu], `image` of [uv], `provider` of [python]) and files come from the build context; the one name that counts is `previous`, the image that --call wheelbase.explain compares with
-        nothing uses the named context `previuos`: did you mean `previous`, the image that --call wheelbase.explain compares with?
         ");
     }
 }
