@@ -397,7 +397,8 @@ fn secret(lab: &Lab, engine: &Engine) -> Result<Cell> {
     Ok(Cell::Works)
 }
 
-/// Another engine builds and pushes with its cache; this one takes it from there.
+/// Another engine builds and pushes its cache; this one takes it from there. One that copies layers has steps of its own,
+/// which no other engine has: there the cache is read and has nothing for it.
 fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
     let project = project(lab)?;
     let salt = format!("SALT={}", unique());
@@ -408,14 +409,21 @@ fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
             .on(engine)
             .arguments(&["--build-arg", &salt])
     };
-    build(&other)
-        .tag(&reference)
-        .arguments(&["--push", "--cache-to", "type=inline"])
-        .succeed()?;
-    other.remove_image(&reference);
+    let to = format!("type=registry,ref={reference},mode=max");
+    build(&other).arguments(&["--cache-to", &to]).succeed()?;
     let from = format!("type=registry,ref={reference}");
     let warm = build(engine).arguments(&["--cache-from", &from]).succeed()?;
+    let read = format!("importing cache manifest from {reference}");
+    ensure!(
+        warm.progress.named(&read).is_some(),
+        "the cache was not read: {:?}",
+        warm.executed()
+    );
     let compiled = warm.executed().iter().any(|name| name.contains("compile"));
-    ensure!(!compiled, "it runs {:?}", warm.executed());
+    ensure!(
+        engine.name == "20.10" || !compiled,
+        "it runs {:?}",
+        warm.executed()
+    );
     Ok(Cell::Works)
 }
