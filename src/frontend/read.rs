@@ -328,4 +328,30 @@ mod tests {
             assert!(!is_usual(other), "{other}");
         }
     }
+
+    #[test]
+    fn the_spec_gets_the_arguments_that_are_its_own() {
+        let given = [
+            "build-arg:CUDA=12.8.1",
+            "build-arg:HTTP_PROXY=http://proxy.example",
+            "build-arg:SOURCE_DATE_EPOCH=1",
+            "build-arg:BUILDKIT_SYNTAX=x",
+            "label:a=b",
+        ];
+        let env = given
+            .iter()
+            .enumerate()
+            .map(|(index, option)| (format!("BUILDKIT_FRONTEND_OPT_{index}"), (*option).to_owned()));
+        let own = arguments(&Options::from_env(env));
+        assert_eq!(own, BTreeMap::from([("CUDA".to_owned(), "12.8.1".to_owned())]));
+    }
+
+    #[test]
+    fn a_url_is_shown_without_secrets() {
+        assert_eq!(
+            without_query("https://user:token@git.example/a.git?x=secret#main"),
+            "https://git.example/a.git"
+        );
+        assert_eq!(without_query("git@git.example:a.git"), "git@git.example:a.git");
+    }
 }

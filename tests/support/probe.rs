@@ -150,7 +150,7 @@ impl Way {
     pub(crate) fn sight(self, built: &Built) -> Result<BTreeMap<String, String>> {
         let is_probe = |name: &str| match self {
             Self::Spec => name == "[wheel probe] compile",
-            Self::Dockerfile => name.contains("sh /probe.sh"),
+            Self::Dockerfile => name.contains("] RUN "),
         };
         let step = built
             .progress
