@@ -60,6 +60,7 @@ impl Planner<'_> {
                 packages,
                 headers: false,
                 user: named_user,
+                location: Some(self.spec.locate(&image.name)),
             },
         );
 

@@ -37,6 +37,7 @@ impl Planner<'_> {
                 packages,
                 headers: true,
                 user: None,
+                location: self.system_table(),
             },
         );
         root.trees.extend(needs);
@@ -305,6 +306,7 @@ impl Planner<'_> {
                     packages,
                     headers: true,
                     user: None,
+                    location: self.system_table(),
                 },
             );
         }
