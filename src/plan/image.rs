@@ -63,6 +63,7 @@ impl Planner<'_> {
                 packages,
                 headers: false,
                 user: named_user,
+                location: Some(self.spec.locate(&image.name)),
             },
         );
 

@@ -9,6 +9,7 @@ use super::model::{
 use super::{Request, StandIn, layers, steps};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::lock::{Indexes, PythonVersion, Target};
+use crate::rules::table_named;
 use crate::spec::{OsFamily, Provider, Spec, Tier, Uv};
 
 /// glibc assumed of tiers that the spec says no operating system for: the floor of current torch wheels.
@@ -225,6 +226,14 @@ impl<'a> Planner<'a> {
         self.image_stage(side, kind, &name, reference.get_ref(), stand_in, location)
     }
 
+    /// Where the file says which system packages compiles need, when it does.
+    pub(super) fn system_table(&self) -> Option<Location> {
+        if self.spec.system.devel.is_empty() {
+            return None;
+        }
+        table_named(&self.spec.file, "system")
+    }
+
     /// A tier with the interpreter, packages and user of `extra`; the tier itself when nothing has to be added.
     pub(super) fn system(&mut self, tier: Tier, extra: SystemRequest<'_>) -> StageId {
         self.system_for(Side::Image, tier, extra)
@@ -265,7 +274,7 @@ impl<'a> Planner<'a> {
             inputs.push(Input::new("headers", "yes"));
         }
         inputs.extend(system.user.iter().map(|user| Input::new("user", user)));
-        let location = self.stages[on.0].location.clone();
+        let location = extra.location.or_else(|| self.stages[on.0].location.clone());
         let name = self.name_for(side, &format!("system {}", tier.as_str()));
         self.stage("system", &name, Work::System(system), inputs, location)
     }
@@ -476,6 +485,8 @@ pub(super) struct SystemRequest<'a> {
     pub(super) packages: BTreeSet<String>,
     pub(super) headers: bool,
     pub(super) user: Option<&'a str>,
+    /// What asked for it, when it is not the tier alone.
+    pub(super) location: Option<Location>,
 }
 
 /// A package with the reason why it is wanted and where it has to come from.

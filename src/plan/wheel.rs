@@ -37,6 +37,7 @@ impl Planner<'_> {
                 packages,
                 headers: true,
                 user: None,
+                location: self.system_table(),
             },
         );
         root.trees.extend(needs);
@@ -307,6 +308,7 @@ impl Planner<'_> {
                     packages,
                     headers: true,
                     user: None,
+                    location: self.system_table(),
                 },
             );
         }

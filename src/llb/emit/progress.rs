@@ -77,6 +77,8 @@ impl Emitter<'_> {
             Work::Image(source) => format!("[{}] {}", stage.name, source.reference),
             Work::Compile(compile) => format!("[wheel {}] compile", compile.name),
             Work::Project(project) => format!("[wheel {}] build", project.name),
+            Work::List { of, .. } => format!("[{}] list files", self.plan.stage(*of).name),
+            Work::ListNeeded { of, .. } => format!("[{}] list libraries", self.plan.stage(*of).name),
             _ => match self.position.get(&id) {
                 Some(position) => {
                     let what = describe(stage);
