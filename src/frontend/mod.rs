@@ -137,10 +137,11 @@ async fn build(
         reports::read(client, options, &plan, image, &emitted),
         solve_image(client, options, &emitted),
     );
-    let counts = reported?;
+    let reported = reported?;
     let reference = reference?;
     let config = config(&plan, image, options);
-    metadata.extend(reports::tell(client, read, &plan, counts, began).await);
+    read.tell(client, &reported.warnings).await;
+    metadata.extend(reports::tell(client, read, &plan, reported.counts, began).await);
     Ok(Built {
         image: PlatformImage {
             platform,

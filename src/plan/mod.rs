@@ -24,12 +24,15 @@ use crate::spec::Spec;
 mod architectures;
 mod compact;
 mod compiler_cache;
+mod contents;
 mod counts;
 mod crates;
+pub mod device_code;
 mod explain;
 mod footprint;
 pub mod forbid;
 mod image;
+pub mod imports;
 mod key;
 mod layers;
 pub mod links;
@@ -38,6 +41,7 @@ mod packages;
 mod planner;
 mod references;
 mod replay;
+pub mod requires;
 mod source;
 pub mod steps;
 mod toolkit;
@@ -45,6 +49,7 @@ mod wheel;
 mod wheel_store;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
+pub use contents::{Code, Contents, ListError};
 pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use crates::{Crates, manifest_paths};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
@@ -52,8 +57,8 @@ pub use footprint::{Footprint, Layer};
 pub use key::{Input, Key, digest, hex};
 pub use model::{
     CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
-    Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage, StageId,
-    Supply, System, Work,
+    KeptBuild, Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source, Stage,
+    StageId, Supply, System, Work,
 };
 // What keeps objects outside the builder, and whose GPUs are compiled for, is said alike in a spec and in a plan.
 pub use crate::spec::{Store, StoreKind, Vendor};

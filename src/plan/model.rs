@@ -10,9 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::crates::Crates;
+use super::imports::Imports;
 use super::key::{Input, Key};
 use crate::diagnostic::Location;
-use crate::lock::Indexes;
+use crate::lock::{Indexes, Target};
 use crate::platform::Platform;
 use crate::spec::{Store, Vendor};
 
@@ -79,6 +80,7 @@ pub struct Root {
 
 /// What a stage does.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a plan has some dozens of stages")]
 pub enum Work {
     /// A published image.
     Image(ImageSource),
@@ -139,6 +141,15 @@ pub enum Work {
         of: StageId,
         /// Those that count.
         packages: Vec<String>,
+    },
+    /// Modules that are imported; the result is a folder with `imports`.
+    Import {
+        /// What they are imported in: an image without its projects and copies.
+        root: Root,
+        /// The modules of each process.
+        modules: Vec<Vec<String>>,
+        /// The image's environment.
+        env: BTreeMap<String, String>,
     },
 }
 
@@ -251,12 +262,23 @@ pub struct Compile {
     pub env: BTreeMap<String, String>,
     /// `None` when nothing is cached.
     pub cache: Option<CompilerCache>,
+    /// The folder that the next compile starts with.
+    pub kept: Option<KeptBuild>,
     /// What it takes of the builder. Not part of the key.
     pub pace: Pace,
     /// Whether the build may use the network.
     pub network: bool,
     /// `Some(index)`: the build is isolated, and its backend comes from this index (empty: uv's default one).
     pub backend_index: Option<String>,
+}
+
+/// A folder that the build makes and that is kept for the next compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptBuild {
+    /// Relative to where the wheel is built.
+    pub folder: String,
+    /// Id of the cache mount: the wheel, and a digest of everything but its source. Not part of the key.
+    pub id: String,
 }
 
 /// What a compile takes of the builder. 0 is for what nobody has said.
@@ -416,6 +438,8 @@ pub struct ImagePlan {
     pub lists: Vec<StageId>,
     /// The libraries that wheels of the image need; empty without `lists`.
     pub needed: Vec<Needed>,
+    /// What is imported in it.
+    pub imports: Option<Imports>,
     /// Where it is declared.
     pub location: Location,
 }
@@ -429,6 +453,10 @@ pub struct Needed {
     pub wheel: String,
     /// Libraries that come from elsewhere when a container runs.
     pub may_lack: BTreeSet<String>,
+    /// NVIDIA's GPUs that it is compiled for, as in `gpu.archs`; none when it is not compiled here, or is the same for all.
+    pub archs: Vec<String>,
+    /// What markers of its metadata are evaluated for.
+    pub target: Target,
     /// The wheel's place.
     pub location: Location,
 }
@@ -504,7 +532,7 @@ impl Work {
             | Self::Python(PythonSource::Archive(_)) => Vec::new(),
             Self::System(System { on, .. }) | Self::Copy(CopyTree { on, .. }) => vec![*on],
             Self::Python(PythonSource::Image { image, .. }) => vec![*image],
-            Self::Unpack { root, .. } => on_root(root),
+            Self::Unpack { root, .. } | Self::Import { root, .. } => on_root(root),
             Self::Prepare(Prepare { root, source, .. }) => {
                 let mut stages = on_root(root);
                 stages.extend(source.stage());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::{Exec, File, Metadata, Mkfile, Mount, Network, Output, Sharing, Timestamp};
 use super::{EPOCH, Emitter};
-use crate::plan::{Install, Project, Stage, Supply, System, Work, steps};
+use crate::plan::{Install, Project, Root, Stage, Supply, System, Work, steps};
 
 /// `PATH` of steps that do not need the tier's own.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -52,6 +52,10 @@ pub(super) fn describe(stage: &Stage) -> String {
         Work::Python(_) => "put Python into /opt/python".to_owned(),
         Work::Unpack { .. } => "unpack".to_owned(),
         Work::List { .. } | Work::ListNeeded { .. } => "list".to_owned(),
+        Work::Import { modules, .. } => {
+            let groups: Vec<String> = modules.iter().map(|group| group.join(" ")).collect();
+            format!("import {}", groups.join(", "))
+        }
         Work::Prepare(prepare) if prepare.patches.is_empty() => "unpack".to_owned(),
         Work::Prepare(prepare) => format!("apply {}", prepare.patches.join(", ")),
         Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),
@@ -311,6 +315,24 @@ impl Emitter<'_> {
         let arguments = arguments.into_iter().chain(packages.iter().cloned());
         let mut exec = self.python_step(steps::needed(), arguments, root);
         exec.mounts.push(wheels);
+        self.folder_of(exec, "/wheelbase/out", metadata)
+    }
+
+    /// The folder with what became of imports. The environment is the image's, so that libraries are found as they will be.
+    pub(super) fn import(
+        &mut self,
+        root: &Root,
+        modules: &[Vec<String>],
+        env: &BTreeMap<String, String>,
+        metadata: Metadata,
+    ) -> Output {
+        let root = self.lay(root);
+        let arguments = ["/opt/venv", "/wheelbase/stubs", "/wheelbase/out/imports"].map(str::to_owned);
+        let groups = modules.iter().map(|group| group.join(" "));
+        let mut exec = self.python_step(steps::imports(), arguments.into_iter().chain(groups), root);
+        exec.env.extend(env.clone());
+        exec.mounts.push(Mount::tmpfs("/wheelbase/stubs"));
+        exec.mounts.push(Mount::tmpfs("/tmp"));
         self.folder_of(exec, "/wheelbase/out", metadata)
     }
 
