@@ -184,6 +184,7 @@ fn a_wrong_password_is_told_apart_from_a_store_that_is_gone() -> Result<()> {
     // sccache does not tell what Redis says when it refuses.
     for (kind, words) in [
         ("webdav", "it refuses the credentials in the secret `sccache`"),
+        ("s3", "it refuses the credentials in the secret `sccache`"),
         (
             "redis",
             "nobody answers in time at the address in the secret `sccache`, or not to its credentials",

