@@ -90,7 +90,8 @@ fn one_architecture_of_two_is_answered() -> Result<()> {
     let built = train().succeed()?;
     assert!(built.executed().contains(&STEP), "{:?}", built.executed());
     let (hits, calls) = hits(&built, "vecadd")?;
-    assert!(calls >= 4 && hits * 10 >= calls * 9, "{hits} of {calls} are hits");
+    // All but the host's part of each of two sources, which holds the code of all architectures.
+    assert!(calls >= 8 && calls - hits <= 2, "{hits} of {calls} are hits");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 # Stores for compiled objects on loopback, each with a folder, a port, a user and
 # a password of its own: Debian's Apache with its own WebDAV modules, Redis, and
-# the S3 server s3s-fs, which is compiled once.
+# s3s-fs, an S3 server that is compiled once.
 
 STORES='webdav redis s3'
 S3S_VERSION=0.13.0
