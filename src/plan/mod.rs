@@ -47,6 +47,7 @@ pub mod steps;
 mod toolkit;
 mod wheel;
 mod wheel_store;
+mod work;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
 pub use contents::{Code, Contents, ListError};

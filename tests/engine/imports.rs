@@ -58,6 +58,16 @@ fn a_module_that_is_linked_against_the_driver_is_imported_without_one() -> Resul
 
     let built = Build::of(&lab, &project).target("app").succeed()?;
     assert_eq!(built.executed(), [""; 0]);
+    // Where layers are copied and not merged it is the same.
+    let old = Build::of(&lab, &project)
+        .on(&lab.engine_of("20.10"))
+        .target("app")
+        .succeed()?;
+    let log = old.progress.named(STEP).map(|step| step.log.as_str());
+    assert!(
+        log.is_some_and(|log| log.contains("wheelbase: imported answer")),
+        "{log:?}"
+    );
     // What is only imported is not built again.
     write(&project, &lab, "imports = [\"answer\", \"json\"]")?;
     let built = Build::of(&lab, &project).target("app").succeed()?;
