@@ -115,12 +115,7 @@ async fn build(
     let platform = questions.platform.clone();
     let images = BTreeSet::from([image.to_owned()]);
     let mut plan = prepare::planned(read, &images, questions).await?;
-    let mut surroundings = surroundings(client, options, read)?;
-    // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
-    // it again. Where lists are read, the steps that install are needed anyway.
-    if plan.images[image].lists.is_empty() && !options.cache_imports()?.is_empty() {
-        surroundings.counts = Counting::Left;
-    }
+    let surroundings = surroundings(client, options, read)?;
     failure::check_patterns(&plan, &surroundings)?;
     let mut metadata = vec![(plan::LABEL, plan::compact(&plan, image).unwrap_or_default())];
     let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
@@ -180,7 +175,13 @@ fn surroundings(client: &Client, options: &Options, read: &Read) -> Result<Surro
         patterns: caps.supports("file.copy.includeexcludepatterns"),
         online: options.network()?,
         resolve_mode: options.resolve_mode()?,
-        counts: Counting::Asked,
+        // A cache from elsewhere holds what images are made of. Counts are not, so asking for them would compile again
+        // what that cache has.
+        counts: if options.cache_imports()?.is_empty() {
+            Counting::Asked
+        } else {
+            Counting::Left
+        },
         no_cache: match options.no_cache() {
             gateway::NoCache::Nothing => NoCache::None,
             gateway::NoCache::Everything => NoCache::All,
