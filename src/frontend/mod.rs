@@ -172,11 +172,12 @@ async fn build(
         reports::read(client, options, &plan, image, &emitted),
         solve_image(client, options, &emitted),
     );
-    let counts = reported?;
+    let reported = reported?;
     let reference = reference?;
     let config = config::finish(plan.images[image].config.clone(), options)?;
     let base = plan::tier_config(&plan, image).map(|config| config.to_string().into_bytes());
-    metadata.extend(reports::tell(client, read, &plan, counts, began).await);
+    read.tell(client, &reported.warnings).await;
+    metadata.extend(reports::tell(client, read, &plan, reported.counts, began).await);
     let attestations = match sbom {
         Some(sbom) => sbom.attest(client, options, &plan, image, &mut emitted).await?,
         None => Vec::new(),

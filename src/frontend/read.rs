@@ -345,13 +345,4 @@ mod tests {
         let own = arguments(&Options::from_env(env));
         assert_eq!(own, BTreeMap::from([("CUDA".to_owned(), "12.8.1".to_owned())]));
     }
-
-    #[test]
-    fn a_url_is_shown_without_secrets() {
-        assert_eq!(
-            without_query("https://user:token@git.example/a.git?x=secret#main"),
-            "https://git.example/a.git"
-        );
-        assert_eq!(without_query("git@git.example:a.git"), "git@git.example:a.git");
-    }
 }

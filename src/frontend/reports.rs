@@ -1,5 +1,5 @@
 //! What steps have to say of what they did: file lists, checked against what an image must not hold and against the
-//! libraries that its wheels need, and counts of the compiler cache.
+//! libraries that its wheels need, code for GPUs, what became of imports, and counts of the compiler cache.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,29 @@ use super::read::Read;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options, Reference, Solve};
 use crate::llb::{Emitted, Reports};
-use crate::plan::{self, Counted, Counts, Plan, StageId, forbid, links};
+use crate::plan::{
+    self, Contents, Counted, Counts, Plan, StageId, device_code, forbid, imports, links, requires,
+};
 
-/// Reads the reports that steps left, compares the file lists with what the spec forbids, and gives the counts.
+/// What steps said that fails no build.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    /// Counts of compiles.
+    pub(super) counts: BTreeMap<StageId, Counts>,
+    /// What is to be said of wheels.
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+/// Reads the reports that steps left, compares the file lists with what the spec forbids, and gives the rest.
 pub(super) async fn read(
     client: &Client,
     options: &Options,
     plan: &Plan,
     image: &str,
     emitted: &Emitted,
-) -> Result<BTreeMap<StageId, Counts>, Failure> {
+) -> Result<Reported, Failure> {
     let Some((reports, folder)) = folder(client, options, emitted).await? else {
-        return Ok(BTreeMap::new());
+        return Ok(Reported::default());
     };
     let folder = folder.as_ref();
     let lists = files(
@@ -35,8 +46,13 @@ pub(super) async fn read(
         folder,
         (0..reports.needed).map(|index| format!("/needed-{index}")),
     );
+    let imported = files(
+        client,
+        folder,
+        reports.imports.then(|| "/imports".to_owned()).into_iter(),
+    );
     let counts = counts_in(client, folder, reports);
-    let (lists, needed, counts) = tokio::join!(lists, needed, counts);
+    let (lists, needed, imported, counts) = tokio::join!(lists, needed, imported, counts);
     let mut tree = forbid::Tree::default();
     for list in lists {
         tree.lay(&there(list)?)
@@ -45,14 +61,24 @@ pub(super) async fn read(
     let image_plan = &plan.images[image];
     let mut wheels = Vec::new();
     for (wheel, list) in image_plan.needed.iter().zip(needed) {
-        wheels.push((wheel, there(list)?));
+        let contents = Contents::read(&there(list)?);
+        wheels.push((
+            wheel,
+            contents.map_err(|error| Diagnostic::error(error.to_string()))?,
+        ));
     }
     let mut errors = forbid::check(image, &tree, &image_plan.forbid);
-    errors.extend(links::check(image, &tree, &wheels).map_err(|error| Diagnostic::error(error.to_string()))?);
+    errors.extend(links::check(image, &tree, &wheels));
+    for (imports, report) in image_plan.imports.iter().zip(imported) {
+        let failed = imports::check(image, imports, &there(report)?);
+        errors.extend(failed.map_err(|error| Diagnostic::error(error.to_string()))?);
+    }
     if !errors.is_empty() {
         return Err(errors.into());
     }
-    Ok(counts)
+    let mut warnings = device_code::check(&wheels);
+    warnings.extend(requires::check(plan, image, &wheels));
+    Ok(Reported { counts, warnings })
 }
 
 /// Reads the counts alone.
@@ -99,7 +125,7 @@ async fn counts_in(
 
 /// A list that has to be there.
 fn there(list: Result<Option<String>, Failure>) -> Result<String, Failure> {
-    Ok(list?.ok_or_else(|| Diagnostic::error("a step has left no list of its files"))?)
+    Ok(list?.ok_or_else(|| Diagnostic::error("a step has left no list of what it found"))?)
 }
 
 /// The texts of files, in their order; `None` for one that is not there.

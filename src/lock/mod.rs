@@ -47,6 +47,7 @@ mod pyproject;
 mod reader;
 mod requirement;
 mod requirements;
+mod requires;
 #[expect(
     clippy::result_large_err,
     reason = "an error ends the plan, so its size costs nothing"
@@ -82,6 +83,7 @@ pub use error::SubsetError;
 pub use name::{PackageName, ParseNameError, normalise};
 pub use package::{Dependency, Package};
 pub use pyproject::Project;
+pub use requires::Asked;
 pub use source::{Artifact, File, Indexes, Source};
 pub use subset::{Locked, Origin, PythonVersion, Root, Roots, Subset, Target};
 pub use tags::{Unfit, check_wheel};

@@ -24,16 +24,16 @@ pub(super) fn without_hash(name: &PackageName) -> String {
 }
 
 /// A requirement taken apart, as slices of its line.
-struct Parts<'a> {
-    name: &'a str,
+pub(super) struct Parts<'a> {
+    pub(super) name: &'a str,
     /// What stands between the name (with extras) and the marker.
-    what: &'a str,
-    marker: &'a str,
+    pub(super) what: &'a str,
+    pub(super) marker: &'a str,
     options: &'a str,
 }
 
 /// Takes a line apart. Extras are left out: what they bring stands in the file by itself.
-fn split(text: &str) -> Option<Parts<'_>> {
+pub(super) fn split(text: &str) -> Option<Parts<'_>> {
     let (requirement, options) = text.split_at(options(text));
     let requirement = requirement.trim();
     let is_end = |character: char| !(character.is_ascii_alphanumeric() || "-_.".contains(character));

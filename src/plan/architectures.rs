@@ -7,6 +7,16 @@ use std::collections::BTreeMap;
 
 use crate::spec::{Spec, Vendor, Wheel};
 
+/// The GPUs of NVIDIA that a wheel is compiled for; none when it is the same for every GPU.
+pub(super) fn nvidia(spec: &Spec, wheel: &str) -> Vec<String> {
+    let of_amd = spec.gpu.vendor == Some(Vendor::Amd);
+    if of_amd || spec.wheels.get(wheel).is_none_or(|wheel| wheel.any_arch) {
+        return Vec::new();
+    }
+    let archs = spec.gpu.archs.iter();
+    archs.map(|arch| arch.get_ref().as_str().to_owned()).collect()
+}
+
 /// The variables for the build of a wheel; none when it is the same for every architecture.
 pub(super) fn environment(spec: &Spec, wheel: &Wheel) -> BTreeMap<String, String> {
     let archs: Vec<&str> = spec
@@ -28,12 +38,14 @@ pub(super) fn environment(spec: &Spec, wheel: &Wheel) -> BTreeMap<String, String
         .collect()
 }
 
-/// `TORCH_CUDA_ARCH_LIST` of torch's extension builder, and CMake's variable.
+/// `TORCH_CUDA_ARCH_LIST` of torch's extension builder, CMake's variable, and `FORCE_CUDA` of those that leave their kernels
+/// out without a word where they see no GPU (mmcv, detectron2, torchvision, torch-scatter).
 fn cuda(archs: &[&str]) -> Vec<(&'static str, String)> {
     let cmake: Vec<String> = archs.iter().map(|arch| cmake_architecture(arch)).collect();
     vec![
         ("TORCH_CUDA_ARCH_LIST", archs.join(";")),
         ("CMAKE_CUDA_ARCHITECTURES", cmake.join(";")),
+        ("FORCE_CUDA", "1".to_owned()),
     ]
 }
 
@@ -88,7 +100,8 @@ mod tests {
         let cuda = variables("[\"8.0\", \"9.0+PTX\"]", "");
         assert_eq!(cuda["TORCH_CUDA_ARCH_LIST"], "8.0;9.0+PTX");
         assert_eq!(cuda["CMAKE_CUDA_ARCHITECTURES"], "80-real;90");
-        assert_eq!(cuda.len(), 2);
+        assert_eq!(cuda["FORCE_CUDA"], "1");
+        assert_eq!(cuda.len(), 3);
         let rocm = variables("[\"gfx90a:xnack-\", \"gfx942\"]", "");
         for name in [
             "PYTORCH_ROCM_ARCH",

@@ -18,12 +18,17 @@ use crate::diagnostic::Diagnostic;
 /// When the plan has no image of this name.
 pub fn foreign(plan: &Plan, image: &str) -> Vec<Diagnostic> {
     let ImagePlan {
-        root, lists, needed, ..
+        root,
+        lists,
+        needed,
+        imports,
+        ..
     } = &plan.images[image];
     let ends = std::iter::once(root.base)
         .chain(root.trees.iter().copied())
         .chain(lists.iter().copied())
-        .chain(needed.iter().map(|needed| needed.list));
+        .chain(needed.iter().map(|needed| needed.list))
+        .chain(imports.iter().map(|imports| imports.stage));
     foreign_below(plan, ends)
 }
 
@@ -70,6 +75,7 @@ fn obstacle(plan: &Plan, stage: &Stage, is_under: bool) -> Option<(String, &'sta
             format!("wheel `{}` would be compiled", compile.name),
             "take it from a wheel store that has it",
         )),
+        Work::Import { .. } => Some(("modules would be imported".to_owned(), "leave `imports` out")),
         Work::Project(Project { name, root, .. }) if !is_builders(root.base) => Some((
             format!("the source distribution of `{name}` would be built"),
             "see that the lock has a wheel of it for that platform",

@@ -72,6 +72,7 @@ impl Planner<'_> {
         trees.extend(layers.iter().filter(|(_, bucket)| !bucket).map(|(id, _)| *id));
         trees.extend(&kernels);
         trees.extend(layers.iter().filter(|(_, bucket)| *bucket).map(|(id, _)| *id));
+        let installed = trees.len();
         if !projects.is_empty() {
             trees.push(self.install_wheels(uv, projects));
         }
@@ -112,12 +113,14 @@ impl Planner<'_> {
             self.needed(&kernels, &location)
         };
         let config = self.config(image, base, &trees);
+        let imports = self.imports(image, &sorted.wheels, base, &trees[..installed], &config);
         Some(ImagePlan {
             root: Root { base, trees },
             config,
             forbid,
             lists,
             needed,
+            imports,
             location,
         })
     }
@@ -204,6 +207,10 @@ impl Planner<'_> {
                 .or(packages.first().map(String::as_str))
                 .unwrap_or_default();
             let may_lack = planner.spec.wheels.get(wheel).map(|wheel| wheel.may_lack.clone());
+            let archs = match &stage.work {
+                Work::Compile(_) => super::architectures::nvidia(planner.spec, wheel),
+                _ => Vec::new(),
+            };
             let wheel = wheel.to_owned();
             let root = planner.run_on(&root);
             let work = Work::ListNeeded { root, of, packages };
@@ -211,6 +218,8 @@ impl Planner<'_> {
                 list: planner.stage("list needed", &name, work, inputs, location.clone()),
                 wheel,
                 may_lack: may_lack.unwrap_or_default(),
+                archs,
+                target: planner.target(),
                 location: location.unwrap_or_else(|| image.clone()),
             }
         };

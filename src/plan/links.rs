@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::contents::Contents;
 use super::forbid::Tree;
 use super::model::Needed;
 use crate::diagnostic::Diagnostic;
@@ -20,46 +21,26 @@ const OF_THE_DRIVER: [&str; 6] = [
     "libdrm_nvidia",
 ];
 
-/// A list that a step left and that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListError;
-
-impl std::fmt::Display for ListError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a step's list of libraries has a line that is not [file, library]")
-    }
-}
-
-impl std::error::Error for ListError {}
-
 /// Reports the libraries that wheels need and the image does not have: each with the wheel's place and one file that
-/// needs it. A list has on each line a JSON array of a file of the wheel and a library.
-pub fn check(image: &str, tree: &Tree, wheels: &[(&Needed, String)]) -> Result<Vec<Diagnostic>, ListError> {
-    let mut needs = Vec::new();
-    let mut libraries = BTreeSet::new();
-    for (needed, list) in wheels {
-        let lines: Vec<(String, String)> = list
-            .lines()
-            .map(|line| serde_json::from_str(line).map_err(|_| ListError))
-            .collect::<Result<_, _>>()?;
-        libraries.extend(lines.iter().map(|(_, library)| library.clone()));
-        needs.push((*needed, lines));
-    }
+/// needs it.
+pub fn check(image: &str, tree: &Tree, wheels: &[(&Needed, Contents)]) -> Vec<Diagnostic> {
+    let needs = wheels.iter().flat_map(|(_, contents)| &contents.libraries);
+    let libraries: BTreeSet<&str> = needs.map(|(_, library)| library.as_str()).collect();
     // An image has ten thousand files and more, and wheels need few libraries.
     let names: BTreeSet<&str> = tree.names().filter(|name| libraries.contains(*name)).collect();
     let mut errors = Vec::new();
-    for (needed, lines) in needs {
-        let mut lacking: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (file, library) in lines {
+    for (needed, contents) in wheels {
+        let mut lacking: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (file, library) in &contents.libraries {
             let given = names.contains(library.as_str())
-                || needed.may_lack.contains(&library)
+                || needed.may_lack.contains(library)
                 || OF_THE_DRIVER.iter().any(|start| library.starts_with(start));
             if !given {
                 lacking.entry(library).or_default().push(file);
             }
         }
         errors.extend(lacking.iter().map(|(library, files)| {
-            let mut label = format!("{} is linked against it", files.first().map_or("", String::as_str));
+            let mut label = format!("{} is linked against it", files.first().copied().unwrap_or_default());
             if files.len() > 1 {
                 label = format!("{label}, and {} more", files.len() - 1);
             }
@@ -75,13 +56,15 @@ pub fn check(image: &str, tree: &Tree, wheels: &[(&Needed, String)]) -> Result<V
             ))
         }));
     }
-    Ok(errors)
+    errors
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::diagnostic::{Location, SourceFile};
+    use crate::lock::{PythonVersion, Target};
+    use crate::platform::Platform;
 
     fn needed(may_lack: &[&str]) -> Needed {
         let file = SourceFile::new("wheelbase.toml", "[wheels.fast]\n");
@@ -89,6 +72,12 @@ mod tests {
             list: super::super::StageId(0),
             wheel: "fast".to_owned(),
             may_lack: may_lack.iter().map(|name| (*name).to_owned()).collect(),
+            archs: Vec::new(),
+            target: Target {
+                platform: Platform::linux_amd64(),
+                python: PythonVersion::new(3, 12),
+                glibc: (2, 35),
+            },
             location: Location::new(&file, 8..12),
         }
     }
@@ -105,16 +94,15 @@ mod tests {
 
     #[test]
     fn what_lacks_is_shown_with_its_wheel() {
-        let errors = check("serve", &tree(), &[(&needed(&[]), LIST.to_owned())]).unwrap();
+        let errors = check("serve", &tree(), &[(&needed(&[]), Contents::read(LIST).unwrap())]);
         let shown: Vec<String> = errors.iter().map(|error| error.render(false)).collect();
         insta::assert_snapshot!(shown.join("\n"));
     }
 
     #[test]
     fn what_may_lack_is_not_looked_for() {
-        let errors = check("serve", &tree(), &[(&needed(&["libgomp.so.1"]), LIST.to_owned())]);
-        assert_eq!(errors, Ok(Vec::new()));
-        let broken = check("serve", &tree(), &[(&needed(&[]), "[\"a\"]\n".to_owned())]);
-        assert_eq!(broken, Err(ListError));
+        let contents = Contents::read(LIST).unwrap();
+        let errors = check("serve", &tree(), &[(&needed(&["libgomp.so.1"]), contents)]);
+        assert_eq!(errors, Vec::new());
     }
 }

@@ -25,13 +25,16 @@ use crate::spec::Spec;
 mod architectures;
 mod compact;
 mod compiler_cache;
+mod contents;
 mod counts;
 mod crates;
+pub mod device_code;
 mod explain;
 mod footprint;
 pub mod forbid;
 mod foreign;
 mod image;
+pub mod imports;
 mod key;
 mod layers;
 pub mod links;
@@ -40,6 +43,7 @@ mod packages;
 mod planner;
 mod references;
 mod replay;
+pub mod requires;
 pub mod show;
 mod source;
 mod spdx;
@@ -48,9 +52,11 @@ pub mod steps;
 mod toolkit;
 mod wheel;
 mod wheel_store;
+mod work;
 
 pub use compact::{CompactPlan, CompactStage, LABEL, ReadError, compact};
 pub use compiler_cache::STORE_SECRET;
+pub use contents::{Code, Contents, ListError};
 pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use crates::{Crates, manifest_paths};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
@@ -60,8 +66,8 @@ pub use image::{HISTORY_COMMENT, tier_config};
 pub use key::{Input, Key, digest, hex};
 pub use model::{
     CacheTool, Compile, CompilerCache, CopyTree, Download, Forbidden, ImagePlan, ImageSource, Install,
-    NamedContext, Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root, Source,
-    Stage, StageId, Supply, System, Work,
+    KeptBuild, NamedContext, Needed, Pace, Package, Plan, Prepare, Project, PythonSource, ReadyWheel, Root,
+    Source, Stage, StageId, Supply, System, Work,
 };
 // What keeps objects outside the builder, and whose GPUs are compiled for, is said alike in a spec and in a plan.
 pub use crate::spec::{Store, StoreKind, Vendor};

@@ -10,9 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::crates::Crates;
+use super::imports::Imports;
 use super::key::{Input, Key};
 use crate::diagnostic::Location;
-use crate::lock::Indexes;
+use crate::lock::{Indexes, Target};
 use crate::platform::Platform;
 use crate::spec::{Store, Vendor};
 
@@ -81,6 +82,7 @@ pub struct Root {
 
 /// What a stage does.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a plan has some dozens of stages")]
 pub enum Work {
     /// A published image.
     Image(ImageSource),
@@ -141,6 +143,15 @@ pub enum Work {
         of: StageId,
         /// Those that count.
         packages: Vec<String>,
+    },
+    /// Modules that are imported; the result is a folder with `imports`.
+    Import {
+        /// What they are imported in: an image without its projects and copies.
+        root: Root,
+        /// The modules of each process.
+        modules: Vec<Vec<String>>,
+        /// The image's environment.
+        env: BTreeMap<String, String>,
     },
 }
 
@@ -257,12 +268,23 @@ pub struct Compile {
     pub env: BTreeMap<String, String>,
     /// `None` when nothing is cached.
     pub cache: Option<CompilerCache>,
+    /// The folder that the next compile starts with.
+    pub kept: Option<KeptBuild>,
     /// What it takes of the builder. Not part of the key.
     pub pace: Pace,
     /// Whether the build may use the network.
     pub network: bool,
     /// `Some(index)`: the build is isolated, and its backend comes from this index (empty: uv's default one).
     pub backend_index: Option<String>,
+}
+
+/// A folder that the build makes and that is kept for the next compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptBuild {
+    /// Relative to where the wheel is built.
+    pub folder: String,
+    /// Id of the cache mount: the wheel, and a digest of everything but its source. Not part of the key.
+    pub id: String,
 }
 
 /// What a compile takes of the builder. 0 is for what nobody has said.
@@ -433,6 +455,8 @@ pub struct ImagePlan {
     pub lists: Vec<StageId>,
     /// The libraries that wheels of the image need; empty without `lists`.
     pub needed: Vec<Needed>,
+    /// What is imported in it.
+    pub imports: Option<Imports>,
     /// Where it is declared.
     pub location: Location,
 }
@@ -446,6 +470,10 @@ pub struct Needed {
     pub wheel: String,
     /// Libraries that come from elsewhere when a container runs.
     pub may_lack: BTreeSet<String>,
+    /// NVIDIA's GPUs that it is compiled for, as in `gpu.archs`; none when it is not compiled here, or is the same for all.
+    pub archs: Vec<String>,
+    /// What markers of its metadata are evaluated for.
+    pub target: Target,
     /// The wheel's place.
     pub location: Location,
 }
@@ -457,111 +485,4 @@ pub struct Forbidden {
     pub pattern: String,
     /// Its place.
     pub location: Location,
-}
-
-impl ReadyWheel {
-    /// Its file name, which says what it fits.
-    pub fn filename(&self) -> &str {
-        match self {
-            Self::Download(file) => &file.filename,
-            Self::Context { path } => path.rsplit('/').next().unwrap_or(path),
-        }
-    }
-}
-
-impl Source {
-    /// The stage that it comes from, if it comes from one.
-    pub fn stage(&self) -> Option<StageId> {
-        match self {
-            Self::Image { image: stage, .. } | Self::Prepared { stage, .. } => Some(*stage),
-            Self::Context { .. } | Self::Crates(_) | Self::Git { .. } | Self::Archive(_) => None,
-        }
-    }
-}
-
-impl Work {
-    /// The source that it takes, if it takes one.
-    pub fn source(&self) -> Option<&Source> {
-        match self {
-            Self::Prepare(Prepare { source, .. })
-            | Self::Compile(Compile { source, .. })
-            | Self::Project(Project { source, .. }) => Some(source),
-            _ => None,
-        }
-    }
-
-    /// The paths of the build context that it reads, `.` for all of it.
-    pub fn context_paths(&self) -> Vec<&str> {
-        let mut paths = Vec::new();
-        match self.source() {
-            Some(Source::Context {
-                context: None, path, ..
-            }) => paths.push(path.as_str()),
-            Some(Source::Crates(crates)) => paths.extend(crates.sent.iter().map(String::as_str)),
-            _ => {}
-        }
-        match self {
-            Self::Prepare(prepare) => paths.extend(prepare.patches.iter().map(String::as_str)),
-            Self::Ready(ReadyWheel::Context { path }) => paths.push(path),
-            Self::Copy(copy) => paths.push(&copy.from),
-            _ => {}
-        }
-        paths
-    }
-
-    /// The stages that this one is made from. `uv` is the plan's uv, which steps that install need.
-    pub fn stands_on(&self, uv: StageId) -> Vec<StageId> {
-        let on_root = |root: &Root| -> Vec<StageId> {
-            std::iter::once(root.base)
-                .chain(root.trees.iter().copied())
-                .collect()
-        };
-        match self {
-            Self::Image(_)
-            | Self::Ready(_)
-            | Self::Stored { .. }
-            | Self::Python(PythonSource::Archive(_)) => Vec::new(),
-            Self::System(System { on, .. }) | Self::Copy(CopyTree { on, .. }) => vec![*on],
-            Self::Python(PythonSource::Image { image, .. }) => vec![*image],
-            Self::Unpack { root, .. } => on_root(root),
-            Self::Prepare(Prepare { root, source, .. }) => {
-                let mut stages = on_root(root);
-                stages.extend(source.stage());
-                stages
-            }
-            Self::Project(Project { root, source, .. }) => {
-                let mut stages = on_root(root);
-                stages.push(uv);
-                stages.extend(source.stage());
-                stages
-            }
-            Self::Venv { root } | Self::Install(Install { root, .. }) => {
-                let mut stages = on_root(root);
-                stages.push(uv);
-                stages
-            }
-            Self::Compile(compile) => {
-                let mut stages = on_root(&compile.root);
-                if let Some(CacheTool::Sccache { binary, .. }) =
-                    compile.cache.as_ref().map(|cache| cache.tool)
-                {
-                    stages.push(binary);
-                }
-                stages.push(uv);
-                stages.extend(compile.source.stage());
-                stages
-            }
-            Self::InstallWheels { root, wheels } => {
-                let mut stages = on_root(root);
-                stages.extend(wheels.values());
-                stages.push(uv);
-                stages
-            }
-            Self::List { root, of } | Self::ListNeeded { root, of, .. } => {
-                let mut stages = on_root(root);
-                stages.push(*of);
-                stages
-            }
-        }
-    }
 }

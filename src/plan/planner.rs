@@ -557,7 +557,7 @@ pub(super) fn download(url: &str, sha256: &str) -> Download {
 }
 
 /// `config.Env` of an image config.
-fn config_env(config: &serde_json::Value) -> BTreeMap<String, String> {
+pub(super) fn config_env(config: &serde_json::Value) -> BTreeMap<String, String> {
     config["config"]["Env"]
         .as_array()
         .into_iter()

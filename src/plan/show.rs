@@ -25,6 +25,10 @@ pub fn text(plan: &Plan) -> String {
         for forbidden in &image.forbid {
             let _ = writeln!(out, "  must not hold {}", forbidden.pattern);
         }
+        for group in image.imports.iter().flat_map(|imports| &imports.groups) {
+            let modules: Vec<&str> = group.modules.iter().map(|(name, _)| name.as_str()).collect();
+            let _ = writeln!(out, "  must import {}", modules.join(", "));
+        }
     }
     let _ = writeln!(out, "\nstages");
     for (_, stage) in plan.iter() {
@@ -179,6 +183,7 @@ pub fn kind(work: &Work) -> &'static str {
         Work::Copy(_) => "copy",
         Work::List { .. } => "list",
         Work::ListNeeded { .. } => "list-needed",
+        Work::Import { .. } => "import",
     }
 }
 

@@ -76,6 +76,11 @@ pub fn needed() -> String {
     python(include_str!("steps/needed.py"))
 }
 
+/// Python: imports modules.
+pub fn imports() -> String {
+    python(include_str!("steps/imports.py"))
+}
+
 /// Build the wheel of a workspace member.
 pub fn project() -> String {
     shell(include_str!("steps/project.sh"))
@@ -97,10 +102,11 @@ pub fn unpack() -> String {
 }
 
 /// Every text by name, for golden tests and `plan`'s own digest of them.
-pub fn all() -> [(&'static str, String); 14] {
+pub fn all() -> [(&'static str, String); 15] {
     [
         ("compile", compile()),
         ("count", count()),
+        ("imports", imports()),
         ("index", index()),
         ("install", install()),
         ("isolated", isolated()),
@@ -135,7 +141,11 @@ mod tests {
     #[test]
     fn shell_steps_parse() {
         for (name, text) in all() {
-            if ["count", "settle", "source", "list", "needed", "run", "unpack"].contains(&name) {
+            if [
+                "count", "imports", "settle", "source", "list", "needed", "run", "unpack",
+            ]
+            .contains(&name)
+            {
                 continue;
             }
             let status = std::process::Command::new("sh")

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::key::{Input, sha256};
-use super::model::{CacheTool, Compile, Pace, Project, Source, StageId, Work};
+use super::key::{Input, key, sha256};
+use super::model::{CacheTool, Compile, KeptBuild, Pace, Project, Source, StageId, Work};
 use super::packages::{self, Built, ProjectRef, SdistRef};
 use super::planner::{Planner, SystemRequest};
 use super::source::{display, exclude_inputs, junk, source_inputs};
@@ -71,6 +71,11 @@ impl Planner<'_> {
             inputs.push(Input::new("build backend", format!("from {index}")));
             inputs.push(Input::new("build", sha256(&steps::isolated())));
         }
+        let kept = wheel
+            .keep_build
+            .as_ref()
+            .map(|folder| self.kept(name, folder, &source, &inputs));
+        inputs.extend(kept.iter().map(|kept| Input::new("kept build", &kept.folder)));
         inputs.push(Input::new(
             "step",
             sha256(&(steps::compile() + &steps::run() + &steps::count())),
@@ -84,6 +89,7 @@ impl Planner<'_> {
             vendor,
             env,
             cache,
+            kept,
             pace: self.pace(wheel),
             network: wheel.network,
             backend_index,
@@ -96,6 +102,23 @@ impl Planner<'_> {
             inputs,
             Some(location),
         ))
+    }
+
+    /// The folder of a build that is kept. What was made with other packages, variables or compilers is another one's.
+    fn kept(&self, wheel: &str, folder: &str, source: &Source, inputs: &[Input]) -> KeptBuild {
+        let mut of_source = source_inputs(source);
+        of_source.extend(source.stage().map(|id| self.parent(id)));
+        let others: Vec<Input> = inputs
+            .iter()
+            .filter(|input| !of_source.contains(input))
+            .cloned()
+            .collect();
+        let platform = self.request.platform.to_string().replace('/', "-");
+        let digest = key("kept build", &others);
+        KeptBuild {
+            folder: folder.to_owned(),
+            id: format!("wheelbase-kept-{platform}-{wheel}-{}", digest.short()),
+        }
     }
 
     /// What the compile of a wheel takes of the builder.

@@ -7,7 +7,7 @@ use toml::Spanned;
 use super::findings::Findings;
 use super::model::{Copy, Forbid, Image, Requirement, Tier, Vendor, Wheel};
 use super::section::{Section, string, unique};
-use super::wheels::{requirements, variables};
+use super::wheels::{modules, requirements, variables};
 use super::{names, paths};
 use crate::diagnostic::nearest;
 use crate::rules::Rule;
@@ -90,6 +90,7 @@ fn image(
             .and_then(|text| findings.check(text.span(), names::description(text.get_ref()))),
         labels: labels(section, findings),
         ports: ports(section, &owner, findings),
+        imports: modules(section, &format!("`imports` of `{owner}`"), findings),
         forbid: Forbid {
             paths: forbidden(&name, vendor, section, findings),
         },

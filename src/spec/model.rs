@@ -380,6 +380,8 @@ pub struct Wheel {
     pub provides: Vec<Spanned<String>>,
     /// `may-lack`: shared libraries that an image with the wheel need not have.
     pub may_lack: BTreeSet<String>,
+    /// `imports`: modules that must import in every image with the wheel, in this order, in one process.
+    pub imports: Vec<Spanned<String>>,
     /// `needs`: packages of the lock, or other wheels of this file, that must be installed to build it.
     pub needs: Vec<Spanned<Requirement>>,
     /// `env`: set for the build command.
@@ -387,6 +389,8 @@ pub struct Wheel {
     /// `command`: replaces the default build command. It runs with `sh -eu` in the source folder and leaves
     /// wheels in `/wheels`.
     pub command: Option<String>,
+    /// `keep-build`: a folder that the build makes, relative to where it is built, and that the next compile starts with.
+    pub keep_build: Option<String>,
     /// `arch = "any"`: the wheel does not depend on `gpu.archs`.
     pub any_arch: bool,
     /// `jobs`: how many compilers may run at once; `None` lets the step work it out. Never part of a key.
@@ -517,6 +521,8 @@ pub struct Image {
     pub labels: BTreeMap<String, String>,
     /// `ports`, such as `8000/tcp`.
     pub ports: BTreeSet<String>,
+    /// `imports`: modules that must import in the image, in this order, in one process.
+    pub imports: Vec<Spanned<String>>,
     /// `forbid`: what must not be in the finished image.
     pub forbid: Forbid,
 }

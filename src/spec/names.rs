@@ -115,6 +115,21 @@ pub(super) fn library(text: &str) -> Result<(), Problem> {
     ))
 }
 
+/// A module of Python, by its full name.
+pub(super) fn module(text: &str) -> Result<(), Problem> {
+    let is_identifier = |part: &str| {
+        part.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    if text.split('.').all(is_identifier) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        format!("`{text}` is not the name of a module"),
+        "write what stands after `import`, such as \"flash_attn_2_cuda\" or \"torch.utils\"",
+    ))
+}
+
 /// An id of a secret of the build. What starts like a token of a forge is taken for one.
 pub(super) fn secret(text: &str) -> Result<(), Problem> {
     const TOKENS: [&str; 7] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"];

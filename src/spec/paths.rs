@@ -75,6 +75,18 @@ pub(super) fn patch(text: &str) -> Result<String, Problem> {
     Ok(path)
 }
 
+/// A folder inside a source tree that is not all of it.
+pub(super) fn folder_inside(text: &str, tree: &str) -> Result<String, Problem> {
+    let path = inside(text, tree)?;
+    if path.is_empty() {
+        return Err(Problem::new(
+            format!("`{text}` is all of {tree}"),
+            "write the folder that the build makes in it, such as \"build\"",
+        ));
+    }
+    Ok(path)
+}
+
 /// An item of `exclude`: a pattern of a source tree in the syntax of `.dockerignore`.
 pub(super) fn excluded(text: &str) -> Result<String, Problem> {
     let (back, pattern) = match text.strip_prefix('!') {

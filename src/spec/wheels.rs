@@ -30,6 +30,7 @@ const OF_A_BUILD: &[&str] = &[
     "needs",
     "env",
     "command",
+    "keep-build",
     "arch",
     "jobs",
     "job-memory",
@@ -124,6 +125,10 @@ fn wheel(
         }
         Some(command.into_inner())
     });
+    let keep_build = section.string("keep-build").and_then(|folder| {
+        let checked = paths::folder_inside(folder.get_ref(), "the folder that is built");
+        findings.check(folder.span(), checked)
+    });
     let provides = section.strings("provides").unwrap_or_default();
     let provides = provides
         .into_iter()
@@ -140,6 +145,7 @@ fn wheel(
             Some(library.into_inner())
         })
         .collect();
+    let imports = modules(section, &format!("`imports` of `{}`", name.get_ref()), findings);
     let isolation = section.boolean("isolation").unwrap_or(false);
     if isolation {
         check_isolation(section, findings);
@@ -152,9 +158,11 @@ fn wheel(
         isolation,
         provides,
         may_lack,
+        imports,
         needs,
         env,
         command,
+        keep_build,
         any_arch: section.has("arch"),
         jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
         job_memory,
@@ -248,6 +256,19 @@ pub(super) fn requirements(
     items
         .into_iter()
         .filter(|item| kept.binary_search(&item.span().start).is_ok())
+        .collect()
+}
+
+/// `imports`: modules, each once.
+pub(super) fn modules(section: &Section<'_>, what: &str, findings: &mut Findings) -> Vec<Spanned<String>> {
+    let items = section.strings("imports").unwrap_or_default();
+    unique(findings, what, items)
+        .into_iter()
+        .filter(|item| {
+            findings
+                .check(item.span(), names::module(item.get_ref()))
+                .is_some()
+        })
         .collect()
 }
 

@@ -36,7 +36,7 @@ const BACKENDS: [(&str, &str, &str, &str); 3] = [
 ];
 
 /// A folder whose wheel is one extension module.
-fn write_extension(project: &Project, backend: usize, value: &str) -> Result<()> {
+pub(crate) fn write_extension(project: &Project, backend: usize, value: &str) -> Result<()> {
     let (backend, package, file, text) = BACKENDS[backend];
     project.write(
         &format!("{package}/pyproject.toml"),
@@ -58,7 +58,7 @@ fn write_extension(project: &Project, backend: usize, value: &str) -> Result<()>
 }
 
 /// Locks all backends.
-fn lock(project: &Project, lab: &Lab) -> Result<()> {
+pub(crate) fn lock(project: &Project, lab: &Lab) -> Result<()> {
     let names = BACKENDS.map(|(_, package, ..)| format!("\"{package}\""));
     project.write(
         "pyproject.toml",

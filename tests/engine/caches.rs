@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::build::{Build, Built};
 use crate::support::engine::lab;
 use crate::support::project::Project;
-use crate::support::sccache::{counts, report};
+use crate::support::sccache::{self, counts, report};
 use crate::support::unique;
 
 #[test]
@@ -53,6 +53,38 @@ fn a_warm_compiler_cache_answers_every_compile() -> Result<()> {
     assert_eq!(counts(&cached, "vecadd")?, counted);
     assert!(report(&warm)?["vecadd"]["compiled"] == true);
     assert!(report(&cached)?["vecadd"]["compiled"] == false);
+    Ok(())
+}
+
+/// As torch's extension builder calls nvcc for ninja.
+#[test]
+fn options_of_nvcc_by_their_long_names_are_answered() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let ccache = Project::quickstart(&lab)?;
+    ccache.spec(
+        "[wheels.vecadd]\n",
+        &format!("[compiler-cache]\nscope = \"{}\"\n[wheels.vecadd]\n", unique()),
+    )?;
+    ccache.salt("vecadd")?;
+    for project in [ccache, sccache::project(&lab, "")?] {
+        project.edit(
+            "kernels/vecadd/setup.py",
+            "            subprocess.run([*compiler, \"-O3\"",
+            "            depends = [\"--generate-dependencies-with-compile\", \"--dependency-output\", output + \".d\"]\n\
+             \x20           compiler = [*compiler, *depends] if compiler is nvcc else compiler\n\
+             \x20           subprocess.run([*compiler, \"-O3\"",
+        )?;
+        let cold = Build::of(&lab, &project).target("train").succeed()?;
+        let counted = counts(&cold, "vecadd")?;
+        assert!(
+            counted["hits"] == 0 && counted["uncacheable"] == json!({}),
+            "{counted}"
+        );
+        sccache::again(&project)?;
+        let warm = Build::of(&lab, &project).target("train").succeed()?;
+        let (hits, calls) = sccache::hits(&warm, "vecadd")?;
+        assert!(calls >= 4 && hits * 10 >= calls * 9, "{hits} of {calls} are hits");
+    }
     Ok(())
 }
 

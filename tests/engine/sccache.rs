@@ -75,6 +75,27 @@ fn a_redis_store_may_move_and_change_its_password_and_nothing_is_built_again() -
 }
 
 #[test]
+fn an_s3_store_may_move_and_change_its_key_and_nothing_is_built_again() -> Result<()> {
+    moves("s3")
+}
+
+/// nvcc is split into its steps, and those of an architecture are their own.
+#[test]
+fn one_architecture_of_two_is_answered() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let project = project(&lab, "")?;
+    let train = || crate::Build::of(&lab, &project).target("train");
+    train().succeed()?;
+    project.spec("[\"8.0\", \"9.0\"]", "[\"9.0\"]")?;
+    let built = train().succeed()?;
+    assert!(built.executed().contains(&STEP), "{:?}", built.executed());
+    let (hits, calls) = hits(&built, "vecadd")?;
+    // All but the host's part of each of two sources, which holds the code of all architectures.
+    assert!(calls >= 8 && calls - hits <= 2, "{hits} of {calls} are hits");
+    Ok(())
+}
+
+#[test]
 fn nothing_of_a_store_is_in_the_image_or_in_what_is_said() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
     let store = Store::start("webdav")?;
@@ -164,6 +185,7 @@ fn a_wrong_password_is_told_apart_from_a_store_that_is_gone() -> Result<()> {
     // sccache does not tell what Redis says when it refuses.
     for (kind, words) in [
         ("webdav", "it refuses the credentials in the secret `sccache`"),
+        ("s3", "it refuses the credentials in the secret `sccache`"),
         (
             "redis",
             "nobody answers in time at the address in the secret `sccache`, or not to its credentials",

@@ -1,12 +1,28 @@
 # Stores for compiled objects on loopback, each with a folder, a port, a user and
-# a password of its own: Debian's Apache with its own WebDAV modules, and Redis.
+# a password of its own: Debian's Apache with its own WebDAV modules, Redis, and
+# s3s-fs, an S3 server that is compiled once.
 
-STORES='webdav redis'
+STORES='webdav redis s3'
+S3S_VERSION=0.13.0
 
 store_ready() {
   tree webdav bookworm apache2-bin libapr1 libaprutil1
   tree redis bookworm redis-server redis-tools libhiredis0.14 liblua5.1-0 liblzf1 libjemalloc2 lua-bitop lua-cjson
   need_command openssl openssl
+  s3_ready
+}
+
+# Without optimisation, which takes a third of the time: what it serves are files of some kilobytes.
+s3_ready() {
+  local key
+  need_command cargo cargo
+  key="$(printf '%s\n' "$S3S_VERSION" "$(declare -f s3_ready)" | key_of)"
+  if fresh s3 "$key" && [ -x "$LAB/s3/bin/s3s-fs" ]; then return 0; fi
+  say "compiling s3s-fs $S3S_VERSION"
+  CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR="$LAB/work/s3" cargo install --quiet --debug --locked --force \
+    --version "$S3S_VERSION" --features binary --root "$LAB/s3" s3s-fs 9>&-
+  rm -rf "$LAB/work/s3"
+  stamp s3 "$key"
 }
 
 store_folder() {
@@ -78,6 +94,14 @@ set-proc-title no
 EOF
   launch "$dir/pid" "$dir/log" env "LD_LIBRARY_PATH=$(store_libraries redis)" \
     "$LAB/trees/redis/usr/bin/redis-server" "$dir/redis.conf"
+}
+
+# A bucket is a folder.
+store_s3() {
+  local dir="$1" port="$2" user="$3" password="$4"
+  mkdir -p "$dir/files/objects"
+  launch "$dir/pid" "$dir/log" "$LAB/s3/bin/s3s-fs" --host 127.0.0.1 --port "$port" \
+    --access-key "$user" --secret-key "$password" "$dir/files"
 }
 
 store_down() {

@@ -45,7 +45,9 @@ fetch_round() {
   awk '{ printf "%s==%s --hash=sha256:%s\n", $1, $2, $4 }' "$round" >"$round.txt"
   if grep -q '\.whl ' "$round"; then
     kind='--only-binary=:all: --python-version=3.11 --implementation=cp --abi=cp311 --abi=abi3 --abi=none
-      --platform=manylinux_2_28_x86_64 --platform=manylinux_2_27_x86_64 --platform=manylinux2014_x86_64
+      --platform=manylinux_2_28_x86_64 --platform=manylinux_2_27_x86_64 --platform=manylinux_2_25_x86_64
+      --platform=manylinux_2_24_x86_64
+      --platform=manylinux_2_18_x86_64 --platform=manylinux_2_17_x86_64 --platform=manylinux2014_x86_64
       --platform=musllinux_1_1_x86_64 --platform=manylinux_2_28_aarch64 --platform=any'
   fi
   # shellcheck disable=SC2086

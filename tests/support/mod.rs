@@ -24,6 +24,7 @@ pub(crate) mod rust;
 pub(crate) mod sccache;
 pub(crate) mod slow;
 pub(crate) mod store;
+pub(crate) mod torch;
 pub(crate) mod tree;
 pub(crate) mod wheel_store;
 

@@ -45,9 +45,17 @@ impl Project {
     ///
     /// When it cannot be copied.
     pub(crate) fn example(name: &str, lab: &Lab) -> Result<Self> {
+        Self::of(&format!("examples/{name}"), lab)
+    }
+
+    /// A copy of a folder of the repository that is built with the lab's frontend image.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be copied.
+    pub(crate) fn of(name: &str, lab: &Lab) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
-        copy(&example, folder.path())?;
+        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name), folder.path())?;
         let project = Self { folder };
         let spec = project.read("wheelbase.toml")?;
         let (first, rest) = spec.split_once('\n').context("an empty spec")?;

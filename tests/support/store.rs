@@ -101,7 +101,11 @@ impl Drop for Store {
 }
 
 /// A port of loopback that nobody listens on.
-fn free_port() -> Result<u16> {
+///
+/// # Errors
+///
+/// When there is none.
+pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 

@@ -26,6 +26,9 @@ const SLOTS_MOUNT: &str = "wheelbase-slots-1";
 const CARGO_FOLDER: &str = "/wheelbase/cargo";
 const CARGO_MOUNT: &str = "wheelbase-cargo-1";
 
+/// Where a folder of the last build is.
+const KEPT_FOLDER: &str = "/wheelbase/kept";
+
 /// Where the build command of an isolated compile is.
 const ISOLATED: &str = "/wheelbase/isolated";
 
@@ -127,7 +130,14 @@ impl Emitter<'_> {
             command,
             compile.folder.clone(),
         ];
+        let kept = compile.kept.as_ref();
+        let arguments = arguments.into_iter().chain(kept.map(|kept| kept.folder.clone()));
         let mut exec = self.shell(steps::compile(), arguments, root);
+        if let Some(kept) = kept {
+            // Two compiles would write into one tree.
+            exec.mounts
+                .push(Mount::cache(KEPT_FOLDER, kept.id.clone(), Sharing::Locked));
+        }
         exec.env.extend(self.compile_env(compile));
         exec.mounts.push(source);
         exec.mounts.push(self.uv());

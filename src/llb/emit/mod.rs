@@ -126,7 +126,8 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
     emitter.position = positions(&image_plan.root);
     emitter.own = no_cache::own_layers(plan, &image_plan.root);
     let output = emitter.lay(&image_plan.root);
-    let reports = emitter.reports(&image_plan.lists, &image_plan.needed);
+    let imports = image_plan.imports.as_ref().map(|imports| imports.stage);
+    let reports = emitter.reports(&image_plan.lists, &image_plan.needed, imports);
     Emitted {
         graph: emitter.graph,
         image: output,
@@ -149,7 +150,7 @@ pub fn emit_wheel(plan: &Plan, wheel: StageId, surroundings: &Surroundings) -> E
         let metadata = emitter.named(format!("[{name}] take files"));
         emitter.graph.file(File::scratch().copy(copy), metadata)
     };
-    let reports = emitter.reports(&[], &[]);
+    let reports = emitter.reports(&[], &[], None);
     Emitted {
         graph: emitter.graph,
         image,
@@ -362,6 +363,7 @@ impl Emitter<'_> {
                 let wheels = self.wheels_at("/wheelbase/wheels", folder, is_exact(&plan.stage(*of).work));
                 Made::Folder(self.list_needed(root, wheels, packages, metadata))
             }
+            Work::Import { root, modules, env } => Made::Folder(self.import(root, modules, env, metadata)),
             Work::List { root, of } => {
                 let root = self.lay(root);
                 let of = match self.make(*of) {

@@ -61,6 +61,10 @@ fn describe(stage: &Stage) -> String {
         Work::Python(_) => "put Python into /opt/python".to_owned(),
         Work::Unpack { .. } => "unpack".to_owned(),
         Work::List { .. } | Work::ListNeeded { .. } => "list".to_owned(),
+        Work::Import { modules, .. } => {
+            let modules = modules.iter().flatten();
+            format!("import {}", some(modules.cloned(), " "))
+        }
         Work::Prepare(prepare) if prepare.patches.is_empty() => "unpack".to_owned(),
         Work::Prepare(prepare) => format!("apply {}", some(prepare.patches.iter().cloned(), ", ")),
         Work::Copy(copy) => format!("copy {} to {}", copy.from, copy.to),

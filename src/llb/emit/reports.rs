@@ -17,13 +17,20 @@ pub struct Reports {
     pub lists: usize,
     /// How many lists of the libraries that wheels need are in it, with the names `needed-0`, `needed-1` and so on.
     pub needed: usize,
+    /// Whether what became of imports is in it, with the name `imports`.
+    pub imports: bool,
     /// The stages whose counts are in it, with the names `counts-0`, `counts-1` and so on.
     pub counts: Vec<StageId>,
 }
 
 impl Emitter<'_> {
     /// All that is asked of steps, in one folder.
-    pub(super) fn reports(&mut self, lists: &[StageId], needed: &[Needed]) -> Option<Reports> {
+    pub(super) fn reports(
+        &mut self,
+        lists: &[StageId],
+        needed: &[Needed],
+        imports: Option<StageId>,
+    ) -> Option<Reports> {
         let mut file = File::scratch();
         for (index, id) in lists.iter().enumerate() {
             let list = self.list_of(*id);
@@ -32,6 +39,9 @@ impl Emitter<'_> {
         for (index, needed) in needed.iter().enumerate() {
             let list = self.folder(needed.list);
             file = file.copy(Copy::new(list, "/needed", format!("/needed-{index}")));
+        }
+        if let Some(id) = imports {
+            file = file.copy(Copy::new(self.folder(id), "/imports", "/imports"));
         }
         let counts = if self.surroundings.counts == Counting::Asked {
             std::mem::take(&mut self.counts)
@@ -44,10 +54,12 @@ impl Emitter<'_> {
         let metadata = self
             .named(format!("[{}] take reports of steps", self.image))
             .group(self.assembly());
-        (!lists.is_empty() || !counts.is_empty()).then(|| Reports {
+        let asked = !lists.is_empty() || imports.is_some() || !counts.is_empty();
+        asked.then(|| Reports {
             folder: self.graph.file(file, metadata),
             lists: lists.len(),
             needed: needed.len(),
+            imports: imports.is_some(),
             counts: counts.into_keys().collect(),
         })
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::{Exec, File, Metadata, Mkfile, Mount, Network, Output, ProgressGroup, Timestamp};
 use super::{EPOCH, Emitter};
-use crate::plan::{Install, Project, Supply, System, steps};
+use crate::plan::{Install, Project, Root, Supply, System, steps};
 
 /// `PATH` of steps that do not need the tier's own.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -302,6 +302,24 @@ impl Emitter<'_> {
         let arguments = arguments.into_iter().chain(packages.iter().cloned());
         let mut exec = self.python_step(steps::needed(), arguments, root);
         exec.mounts.push(wheels);
+        self.folder_of(exec, "/wheelbase/out", metadata)
+    }
+
+    /// The folder with what became of imports. The environment is the image's, so that libraries are found as they will be.
+    pub(super) fn import(
+        &mut self,
+        root: &Root,
+        modules: &[Vec<String>],
+        env: &BTreeMap<String, String>,
+        metadata: Metadata,
+    ) -> Output {
+        let root = self.lay(root);
+        let arguments = ["/opt/venv", "/wheelbase/stubs", "/wheelbase/out/imports"].map(str::to_owned);
+        let groups = modules.iter().map(|group| group.join(" "));
+        let mut exec = self.python_step(steps::imports(), arguments.into_iter().chain(groups), root);
+        exec.env.extend(env.clone());
+        exec.mounts.push(Mount::tmpfs("/wheelbase/stubs"));
+        exec.mounts.push(Mount::tmpfs("/tmp"));
         self.folder_of(exec, "/wheelbase/out", metadata)
     }
 

@@ -1,7 +1,8 @@
 # One wheel from source.
 # $1 name, $2 "archive" when the source is a source distribution and not a folder, $3 compiler cache
-# (ccache | sccache | none), $4 command (empty for the default), $5 folder of the source to build in (empty for its root).
-name=$1 shape=$2 cache=$3 command=$4 folder=${5-}
+# (ccache | sccache | none), $4 command (empty for the default), $5 folder of the source to build in (empty for its root),
+# $6 a folder in it that the next compile starts with (none when it is left out).
+name=$1 shape=$2 cache=$3 command=$4 folder=${5-} kept=${6-}
 if [ "$shape" = archive ]; then
     # A fixed folder: a random one would be in every object's hash and defeat the compiler cache.
     mkdir -p "/src/$name"
@@ -17,6 +18,19 @@ began=$(date +%s)
 cd "/src/$name"
 # One time for all sources: nvcc puts a source's time into the names of its kernels.
 find . -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+
+# The folder of the last build, as it was left. What has changed since then gets a time after it, and nothing else does: so
+# the build sees what is out of date. What is needed of wheels that were built here is in no name and no number.
+if [ -n "$kept" ]; then
+    find . -type f -exec sha256sum {} + | sort >/tmp/sources
+    cat /opt/venv/lib/python*/site-packages/*.dist-info/RECORD 2>/dev/null | sha256sum >/tmp/needs
+    if [ "$(cat /wheelbase/kept/needs 2>/dev/null)" = "$(cat /tmp/needs)" ]; then
+        mkdir -p "/src/$name/$folder/$kept"
+        cp -a /wheelbase/kept/build/. "/src/$name/$folder/$kept/"
+        comm -13 /wheelbase/kept/sources /tmp/sources | cut -c 67- | while IFS= read -r changed; do touch "$changed"; done
+        echo "wheelbase: $name: starts with $folder${folder:+/}$kept of the last compile"
+    fi
+fi
 
 # A number that the plan hands over as an address in /etc/hosts, because that is part of no cache key.
 number() {
@@ -60,6 +74,18 @@ for hipcc in $(hipccs); do
     cat "${ROCM_PATH:-/opt/rocm}"/amdgcn/bitcode/*.bc /usr/lib/*/amdgcn/bitcode/*.bc
 done >/tmp/hip 2>/dev/null || :
 
+# The caches know some options of nvcc by their short names alone, and torch's extension builder writes the long ones: what
+# follows them was taken for a second source, and nothing was cached.
+short='for word do
+shift
+case $word in
+--generate-dependencies-with-compile) word=-MD ;;
+--generate-nonsystem-dependencies-with-compile) word=-MMD ;;
+--dependency-output) word=-MF ;;
+esac
+set -- "$@" "$word"
+done'
+
 # Terms on which a compile should find its objects in the cache: those of the last compile of this wheel, as long as
 # compilers, packages, environment and command are the same. A compile on new terms may well find none.
 known=
@@ -85,7 +111,7 @@ if [ "$cache" = ccache ]; then
     for nvcc in "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do
         if [ -x "$nvcc" ]; then
             mv "$nvcc" "$nvcc-uncached"
-            printf '#!/bin/sh\nPATH=%s CCACHE_COMPILERTYPE=nvcc exec ccache %s-uncached "$@"\n' "$plain" "$nvcc" >"$nvcc"
+            printf '#!/bin/sh\n%s\nPATH=%s CCACHE_COMPILERTYPE=nvcc exec ccache %s-uncached "$@"\n' "$short" "$plain" "$nvcc" >"$nvcc"
             chmod 755 "$nvcc"
         fi
     done
@@ -186,8 +212,8 @@ if [ "$cache" = sccache ]; then
     # Launchers stand where compilers are really called, as above. What a compiler calls in turn is part of its own call.
     mkdir -p /wheelbase/bin
     launcher() {
-        printf '#!/bin/sh\nif [ -n "${WHEELBASE_LAUNCHED-}" ]; then exec %s "$@"; fi\n%s exec /wheelbase/sccache/sccache %s "$@"\n' \
-            "$2" "WHEELBASE_LAUNCHED=1 $3" "$2" >"$1"
+        printf '#!/bin/sh\nif [ -n "${WHEELBASE_LAUNCHED-}" ]; then exec %s "$@"; fi\n%s\n%s exec /wheelbase/sccache/sccache %s "$@"\n' \
+            "$2" "${4-}" "WHEELBASE_LAUNCHED=1 $3" "$2" >"$1"
         chmod 755 "$1"
     }
     for compiler in cc c++ gcc g++ clang clang++ "$(uname -m)-linux-gnu-gcc" "$(uname -m)-linux-gnu-g++"; do
@@ -196,7 +222,7 @@ if [ "$cache" = sccache ]; then
     nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
     if [ -x "$nvcc" ]; then
         mv "$nvcc" "$nvcc-uncached"
-        launcher "$nvcc" "$nvcc-uncached" "PATH=$PATH"
+        launcher "$nvcc" "$nvcc-uncached" "PATH=$PATH" "$short"
     fi
     for hipcc in $(hipccs); do
         mv "$hipcc" "$hipcc-uncached"
@@ -245,6 +271,14 @@ fi
 if [ -r /tmp/waited ]; then began=$((began + $(cat /tmp/waited))); fi
 rm -f /wheels/.gitignore
 ls /wheels/*.whl >/dev/null 2>&1 || { echo "wheelbase: $name: the build left no wheel in /wheels" >&2; exit 1; }
+
+# Without `needs` it is nobody's: a copy that is cut off is not started with.
+if [ -n "$kept" ] && [ -d "/src/$name/$folder/$kept" ]; then
+    rm -rf /wheelbase/kept/*
+    cp -a "/src/$name/$folder/$kept" /wheelbase/kept/build
+    cp /tmp/sources /wheelbase/kept/sources
+    cp /tmp/needs /wheelbase/kept/needs
+fi
 
 if [ "$cache" = sccache ]; then
     /wheelbase/sccache/sccache --show-stats --stats-format json >/tmp/compiler-cache

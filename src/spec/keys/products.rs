@@ -10,6 +10,8 @@ const PACKAGES: Kind = Kind::Array(&Kind::Shaped(
     "^(\\*|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\s*(\\[[A-Za-z0-9._,\\s-]*\\])?)$",
 ));
 
+const MODULES: Kind = Kind::Array(&Kind::Shaped("^[^\\s.]+(\\.[^\\s.]+)*$"));
+
 /// The keys, in the order in which the reference page shows them.
 pub(super) const KEYS: &[Key] = &[
     key(
@@ -174,6 +176,15 @@ pub(super) const KEYS: &[Key] = &[
         "may-lack = [\"libibverbs.so.1\"]",
     ),
     key(
+        "wheels.*.imports",
+        MODULES,
+        "[]",
+        "Modules that are imported, in this order and in one process, in every image that has the wheel: on the image's tier, \
+         with its packages and environment, without a GPU and without the network. Where the NVIDIA driver is missing, a stub \
+         of its library stands in. One that fails fails the build. Nothing of it is in the image.",
+        "imports = [\"torch\", \"flash_attn_2_cuda\"]",
+    ),
+    key(
         "wheels.*.needs",
         REQUIREMENTS,
         "[]",
@@ -212,6 +223,15 @@ pub(super) const KEYS: &[Key] = &[
          arguments through `env`.",
         "command = \"python setup.py bdist_wheel --dist-dir /wheels\"",
     )),
+    key(
+        "wheels.*.keep-build",
+        PATH,
+        "",
+        "A folder that the build makes, relative to where it is built, and that the next compile of the wheel on the builder \
+         starts with: for what no compiler cache can answer, where the build itself knows what is out of date, as ninja does. \
+         It is dropped when anything but the source has changed.",
+        "keep-build = \"build\"",
+    ),
     key(
         "wheels.*.arch",
         Kind::Word(&["any"]),
@@ -290,6 +310,14 @@ pub(super) const KEYS: &[Key] = &[
         "[]",
         "Wheels of this file that are installed.",
         "wheels = [\"flash-attn\"]",
+    ),
+    key(
+        "images.*.imports",
+        MODULES,
+        "[]",
+        "Modules that are imported in the image as those of `wheels.NAME.imports` are: of packages of the lockfile, or of \
+         wheels. Projects of the workspace and what `copy` brings are not there yet.",
+        "imports = [\"bitsandbytes\"]",
     ),
     key(
         "images.*.system",

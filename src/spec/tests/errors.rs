@@ -136,6 +136,14 @@ cases! {
     wheel_may_lack: errors(&wheel(
         "source = { lock = true }\nmay-lack = [\"a.so.1\", \"a.so.1\", \"/lib/b.so\", \"libibverbs\"]"
     ));
+    wheel_keeps_everything: errors(&wheel(concat!(
+        "source = { lock = true }\nkeep-build = \".\"\n[wheels.b]\nsource = { lock = true }\nkeep-build = \"/src/b\"\n",
+        "[wheels.c]\nsource = { wheel = \"c-1.0-py3-none-any.whl\" }\nkeep-build = \"build\"",
+    )));
+    imports: errors(&wheel(concat!(
+        "source = { lock = true }\nimports = [\"torch\", \"torch\", \"flash-attn\", \"a..b\"]\n",
+        "[images.other]\nwheels = [\"fast\"]\nimports = [\"import torch\"]",
+    )));
     wheel_provides: errors(&wheel(concat!(
         "source = { lock = true }\nprovides = [\"b\", \"c\", \"C\", \"d>1\"]\n[wheels.b]\nsource = { lock = true }\n",
         "[wheels.e]\nsource = { lock = true }\nneeds = [\"f\"]\n[wheels.g]\nsource = { lock = true }\nprovides = [\"f\"]\n",

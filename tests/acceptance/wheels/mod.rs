@@ -3,19 +3,25 @@
 use crate::Group;
 
 mod caches;
+mod elsewhere;
 mod memory;
 mod rocm;
 mod rust;
+mod secrets;
 mod slots;
 mod store;
 mod stored;
+mod torch;
 
 pub(crate) const CLAIMS: &[Group] = &[
     caches::claims,
     rocm::claims,
     store::claims,
     stored::claims,
+    elsewhere::claims,
     slots::claims,
     memory::claims,
     rust::claims,
+    secrets::claims,
+    torch::claims,
 ];

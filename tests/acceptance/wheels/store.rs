@@ -12,7 +12,7 @@ const STEP: &str = "[wheel vecadd] compile";
 
 pub(crate) fn claims() -> Vec<Claim> {
     let mut claims = Vec::new();
-    for kind in ["webdav", "redis"] {
+    for kind in ["webdav", "redis", "s3"] {
         claims.push(Claim::new(
             format!(
                 "a {kind} store on another port with another password rebuilds nothing, and answers at least 90% from there"

@@ -16,6 +16,8 @@ use prost::Message as _;
 use serde_json::Value;
 use wheelbase::proto::pb;
 
+mod kernels;
+
 /// A build context.
 struct Folder(tempfile::TempDir);
 
