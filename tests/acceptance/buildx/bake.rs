@@ -165,19 +165,19 @@ fn on_the_host(file: &str) -> Result<String> {
 
 fn all_images(lab: &Lab) -> Result<String> {
     let project = Project::quickstart(lab)?;
+    // A layer that is there already stays as it was compressed.
+    project.write("config/new.txt", &unique())?;
     let repo = format!("{}/bake/{}", lab.registry, unique());
-    let file = printed(&project, &["--tag", &format!("{repo}:{{image}}")])?;
-    let file = on_the_host(&file)?;
-    let called = bake(lab, &lab.engine(), project.path(), &file, &["--push"])?;
-    called.succeeded()?;
+    let file = on_the_host(&printed(&project, &["--tag", &format!("{repo}:{{image}}")])?)?;
+    bake(lab, &lab.engine(), project.path(), &file, &["--push"])?.succeeded()?;
     let mut said = Vec::new();
     for image in ["serve", "train"] {
         let kinds = types(lab, &format!("{repo}:{image}"))?;
-        ensure!(
-            kinds.iter().any(|kind| kind.ends_with("zstd")),
-            "{image}: {kinds:?}"
-        );
         said.push(format!("{image} with {} layers", kinds.len()));
+        if image == "serve" {
+            let last = kinds.last().map(String::as_str).unwrap_or_default();
+            ensure!(last.ends_with("zstd"), "the new layer of {image} is {last}");
+        }
     }
     Ok(said.join(", "))
 }
