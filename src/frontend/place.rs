@@ -179,8 +179,8 @@ async fn remote(client: &Client, options: &Options, url: &str) -> Result<(Place,
 }
 
 /// The file that is the context. What the client uploads can be read once, and the Dockerfile frontend that has read the
-/// syntax line has done so. The daemon keeps it for an operation of the same bytes, and whether a platform is among these has
-/// changed between releases of BuildKit.
+/// syntax line has done so. The daemon keeps it for an operation of the same bytes, and what these are has changed between
+/// releases of BuildKit: their order, and whether a platform is among them.
 async fn uploaded(client: &Client, options: &Options, address: &str, called: &str) -> Result<Place, Failure> {
     let name = "[internal] load remote build context";
     let plain = download(address, name.to_owned(), None);
@@ -192,15 +192,22 @@ async fn uploaded(client: &Client, options: &Options, address: &str, called: &st
         .first()
         .and_then(|worker| worker.platforms.first());
     let with_platform = download(address, name.to_owned(), platform.cloned());
-    let (first, second) = if client.caps().llb.supports(Cap::FileCopyAlwaysReplace.id()) {
-        (plain, with_platform)
-    } else {
-        (with_platform, plain)
-    };
-    match Place::open(client, first, called).await {
-        Ok(place) => Ok(place),
-        Err(_) => Place::open(client, second, called).await,
+    let is_new = client.caps().llb.supports(Cap::FileSymlink.id());
+    let old = [plain.in_old_order(), with_platform.in_old_order()];
+    let forms = if is_new { vec![Some(plain)] } else { old.into() };
+    for form in forms.into_iter().flatten() {
+        if let Ok(place) = Place::open(client, form, called).await {
+            return Ok(place);
+        }
     }
+    let image = options.source().unwrap_or("registry.example/wheelbase:1");
+    Err(Diagnostic::error(
+        "standard input has been read, and this builder does not keep it for a second reader",
+    )
+    .help(format!(
+        "say --build-arg BUILDKIT_SYNTAX={image}: the builder's own frontend is not asked then"
+    ))
+    .into())
 }
 
 /// The old short form of an address that Docker still takes for a build context.

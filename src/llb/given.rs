@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use prost::Message as _;
+
 use super::graft::GraftError;
-use super::graph::{Graph, Output};
+use super::graph::{Graph, Output, digest_of};
 use super::{File, Metadata, Mkdir};
 use crate::platform::Platform;
 use crate::proto::pb;
@@ -26,6 +28,36 @@ impl Given {
     /// What a graph of our own makes.
     pub fn of(graph: &Graph, output: Output) -> Self {
         Self(Arc::new(graph.definition(output)))
+    }
+
+    /// A graph of one operation in the bytes that BuildKit's own frontends wrote with their earlier encoder: the kind of operation stood
+    /// among its fields in the order of their numbers, and not last. `None` for any other graph.
+    pub fn in_old_order(&self) -> Option<Self> {
+        let [only, _] = self.0.def.as_slice() else {
+            return None;
+        };
+        let mut rest = pb::Op::decode(only.as_slice()).ok()?;
+        let kind = pb::Op {
+            op: rest.op.take(),
+            ..pb::Op::default()
+        };
+        let bytes = [kind.encode_to_vec(), rest.encode_to_vec()].concat();
+        let digest = digest_of(&bytes);
+        let input = pb::Input {
+            digest: digest.clone(),
+            index: 0,
+        };
+        let end = pb::Op {
+            inputs: vec![input],
+            ..pb::Op::default()
+        };
+        let metadata = self.0.metadata.get(&digest_of(only)).cloned().unwrap_or_default();
+        let definition = pb::Definition {
+            def: vec![bytes, end.encode_to_vec()],
+            metadata: [(digest, metadata)].into(),
+            ..pb::Definition::default()
+        };
+        Self::new(definition).ok().flatten()
     }
 
     /// The definition.
@@ -58,6 +90,22 @@ mod tests {
             ..pb::Definition::default()
         };
         assert!(Given::new(cut).is_err());
+    }
+
+    #[test]
+    fn an_older_encoder_writes_the_same_in_another_order() {
+        let mut theirs = Graph::new(Platform::linux_amd64());
+        let image = theirs.image(ImageSource::new("a"), Metadata::named("base"));
+        let given = Given::of(&theirs, image);
+        let old = given.in_old_order().unwrap();
+        let op = |given: &Given| given.definition().def[0].clone();
+        assert_ne!(op(&given), op(&old));
+        // Field 3, the source, comes before 10 and 11.
+        assert_eq!(op(&old)[0] >> 3, 3);
+        assert_eq!(pb::Op::decode(&*op(&given)), pb::Op::decode(&*op(&old)));
+        let mut ours = Graph::new(Platform::linux_amd64());
+        let output = ours.give(&old);
+        assert_eq!(ours.vertex(output).name(), "base");
     }
 
     #[test]

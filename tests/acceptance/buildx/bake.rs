@@ -153,26 +153,31 @@ fn printed(project: &Project, arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// The lab's engines have no network but the host's.
+fn on_the_host(file: &str) -> Result<String> {
+    let mut file: Value = serde_json::from_str(file)?;
+    let targets = file["target"].as_object_mut().context("no targets")?;
+    for target in targets.values_mut() {
+        target["network"] = json!("host");
+    }
+    Ok(file.to_string())
+}
+
 fn all_images(lab: &Lab) -> Result<String> {
     let project = Project::quickstart(lab)?;
+    // A layer that is there already stays as it was compressed.
+    project.write("config/new.txt", &unique())?;
     let repo = format!("{}/bake/{}", lab.registry, unique());
-    let file = printed(&project, &["--tag", &format!("{repo}:{{image}}")])?;
-    let called = bake(
-        lab,
-        &lab.engine(),
-        project.path(),
-        &file,
-        &["--push", "--set", "*.network=host"],
-    )?;
-    called.succeeded()?;
+    let file = on_the_host(&printed(&project, &["--tag", &format!("{repo}:{{image}}")])?)?;
+    bake(lab, &lab.engine(), project.path(), &file, &["--push"])?.succeeded()?;
     let mut said = Vec::new();
     for image in ["serve", "train"] {
         let kinds = types(lab, &format!("{repo}:{image}"))?;
-        ensure!(
-            kinds.iter().any(|kind| kind.ends_with("zstd")),
-            "{image}: {kinds:?}"
-        );
         said.push(format!("{image} with {} layers", kinds.len()));
+        if image == "serve" {
+            let last = kinds.last().map(String::as_str).unwrap_or_default();
+            ensure!(last.ends_with("zstd"), "the new layer of {image} is {last}");
+        }
     }
     Ok(said.join(", "))
 }
@@ -191,15 +196,8 @@ fn fills_store(lab: &Lab) -> Result<String> {
     if let Some(secret) = &secret {
         arguments.extend(["--secret", secret]);
     }
-    let file = printed(&project, &arguments)?;
-    bake(
-        lab,
-        &lab.engine(),
-        project.path(),
-        &file,
-        &["wheel-store", "--set", "*.network=host"],
-    )?
-    .succeeded()?;
+    let file = on_the_host(&printed(&project, &arguments)?)?;
+    bake(lab, &lab.engine(), project.path(), &file, &["wheel-store"])?.succeeded()?;
     let list = wheel_store::wheels(lab, &project, &["list"])?;
     let stored = list.matches(" stored ").count();
     ensure!(stored == 3 && !list.contains("missing"), "{list}");

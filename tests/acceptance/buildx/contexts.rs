@@ -22,6 +22,10 @@ pub(super) fn claims() -> Vec<Claim> {
         mistakes,
     ));
     claims.push(Claim::new(
+        "the quickstart from a repository, an archive or standard input is built from the same steps",
+        same_steps,
+    ));
+    claims.push(Claim::new(
         "a tier that another image stands in for is in the plan by its digest",
         keys,
     ));
@@ -374,6 +378,38 @@ fn mistakes(lab: &Lab) -> Result<String> {
         called.text
     );
     Ok(format!("{} mistakes", number + 1))
+}
+
+/// Lock, projects, sources and copies come from the context, whatever it is: what was built from a folder is built.
+fn same_steps(lab: &Lab) -> Result<String> {
+    let project = Project::quickstart(lab)?;
+    let target = ["--target", "serve"];
+    let build = |context: &str| {
+        Buildx::build(lab, project.path(), context)
+            .arguments(SPEC)
+            .arguments(&target)
+    };
+    build(".").succeed()?;
+    let tar = archive(project.path())?;
+    let server = Server::start()?;
+    server.commit("quickstart.git", project.path())?;
+    let web = Files::serve(BTreeMap::from([("quickstart.tar".to_owned(), tar.clone())]))?;
+    let ways = [
+        (
+            "a repository",
+            build(&format!("{}#main", server.url("quickstart.git"))),
+        ),
+        ("an archive", build(&web.url("quickstart.tar"))),
+        ("standard input", build("-").input(tar)),
+    ];
+    for (way, build) in ways {
+        let called = build.succeed()?;
+        let mut executed = called.progress.executed();
+        // The archive itself is unpacked, by whoever reads the syntax line.
+        executed.retain(|step| *step != "copy /context /");
+        ensure!(executed.is_empty(), "{way}: {executed:?}");
+    }
+    Ok("nothing is executed again".to_owned())
 }
 
 fn keys(lab: &Lab) -> Result<String> {
