@@ -15,9 +15,24 @@ use crate::support::unique;
 
 const ROWS: &[Row] = &[("the spec's line under a failed step", |lab, road| {
     for failure in FAILURES {
-        failure.check(lab, road)?;
+        let shown = failure.check(lab, road);
+        if road.version() == "20.10" {
+            // BuildKit 0.8 passes no places on. What the frontend itself finds has its place in its words.
+            let forbidden = failure.line.starts_with("paths = ");
+            ensure!(
+                shown.is_ok() == forbidden,
+                "{}: {shown:?}: the table is to be mended",
+                failure.name
+            );
+        } else {
+            shown?;
+        }
     }
-    Ok(Outcome::Works)
+    Ok(if road.version() == "20.10" {
+        Outcome::FallsBack
+    } else {
+        Outcome::Works
+    })
 })];
 
 pub(crate) fn claims() -> Vec<Claim> {
