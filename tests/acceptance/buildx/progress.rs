@@ -16,10 +16,24 @@ use crate::support::unique;
 const ROWS: &[Row] = &[Row {
     option: "the spec's line under a failed step",
     measure: |lab, engine| {
+        let is_old = engine.name == "20.10";
         for failure in FAILURES {
-            failure.check(lab, engine)?;
+            let shown = failure.check(lab, engine);
+            if is_old {
+                // BuildKit 0.8 passes no places on. What the frontend itself finds has its place in its words.
+                let Err(error) = shown else {
+                    bail!(
+                        "{}: the line is shown, and the table is to be mended",
+                        failure.name
+                    )
+                };
+                let own = failure.line.starts_with("paths = ");
+                ensure!(!own || error.to_string().contains("forbidden here"), "{error}");
+            } else {
+                shown?;
+            }
         }
-        Ok(Cell::Works)
+        Ok(if is_old { Cell::FallsBack } else { Cell::Works })
     },
 }];
 
