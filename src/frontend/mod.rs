@@ -120,9 +120,9 @@ async fn build(
     let images = BTreeSet::from([image.to_owned()]);
     let mut plan = prepare::planned(read, &images, questions).await?;
     let mut surroundings = surroundings(client, options, read)?;
-    // A cache from elsewhere holds wheels at most, and no counts: those are no part of what its build exported. Asking for
-    // them would compile again what is there.
-    if !options.cache_imports()?.is_empty() {
+    // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
+    // it again. Where lists are read, the steps that install are needed anyway.
+    if plan.images[image].lists.is_empty() && !options.cache_imports()?.is_empty() {
         surroundings.counts = Counting::Left;
     }
     failure::check_patterns(&plan, &surroundings)?;

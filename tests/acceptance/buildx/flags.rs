@@ -163,8 +163,7 @@ fn tier_stays(lab: &Lab) -> Result<String> {
     )?;
     let kept = |way: Way| -> Result<usize> {
         let reference = format!("{}/flags/{}:1", lab.registry, unique());
-        let output =
-            format!("--output=type=image,name={reference},push=true,unpack=false,rewrite-timestamp=true");
+        let output = format!("--output=type=image,name={reference},push=true,rewrite-timestamp=true");
         way.build(
             lab,
             &project,
