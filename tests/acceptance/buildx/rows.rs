@@ -80,10 +80,6 @@ const ROWS: &[Row] = &[
         option: "`--secret`",
         measure: secret,
     },
-    Row {
-        option: "`--cache-from`",
-        measure: cache_from,
-    },
 ];
 
 pub(crate) fn claims() -> Vec<Claim> {
@@ -393,37 +389,6 @@ fn secret(lab: &Lab, engine: &Engine) -> Result<Cell> {
     ensure!(
         saw == bytes.to_string(),
         "the secret has {bytes} bytes, the step saw {saw}"
-    );
-    Ok(Cell::Works)
-}
-
-/// Another engine builds and pushes its cache; this one takes it from there. One that copies layers has steps of its own,
-/// which no other engine has: there the cache is read and has nothing for it.
-fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
-    let project = project(lab)?;
-    let salt = format!("SALT={}", unique());
-    let other = lab.engine_of(if engine.name == "28.5" { "26.1" } else { "28.5" });
-    let reference = format!("{}/flags/{}:cache", lab.registry, unique());
-    let build = |engine: &Engine| {
-        Build::of(lab, &project)
-            .on(engine)
-            .arguments(&["--build-arg", &salt])
-    };
-    let to = format!("type=registry,ref={reference},mode=max");
-    build(&other).arguments(&["--cache-to", &to]).succeed()?;
-    let from = format!("type=registry,ref={reference}");
-    let warm = build(engine).arguments(&["--cache-from", &from]).succeed()?;
-    let read = format!("importing cache manifest from {reference}");
-    ensure!(
-        warm.progress.named(&read).is_some(),
-        "the cache was not read: {:?}",
-        warm.executed()
-    );
-    let compiled = warm.executed().iter().any(|name| name.contains("compile"));
-    ensure!(
-        engine.name == "20.10" || !compiled,
-        "it runs {:?}",
-        warm.executed()
     );
     Ok(Cell::Works)
 }
