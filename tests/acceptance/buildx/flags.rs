@@ -10,7 +10,6 @@ use crate::support::build::Build;
 use crate::support::engine::{Engine, Lab};
 use crate::support::probe::{Way, project, sights};
 use crate::support::project::Project;
-use crate::support::registry::Manifest;
 use crate::support::unique;
 
 /// Flags, and what a step has to see of them.
@@ -49,10 +48,6 @@ pub(crate) fn claims() -> Vec<Claim> {
         Claim::new(
             "an image says the same as a Dockerfile's: labels, env, user, workdir, entrypoint, cmd, ports, and its time",
             same_image,
-        ),
-        Claim::new(
-            "with SOURCE_DATE_EPOCH and rewrite-timestamp layers of the tier stay as they are, as a Dockerfile's do",
-            tier_stays,
         ),
         Claim::new(
             "an argument runs again what it stands in, and nothing else; another one that nothing uses runs nothing",
@@ -152,38 +147,6 @@ fn same_image(lab: &Lab) -> Result<String> {
         parts = env + labels + 6;
     }
     Ok(format!("{parts} values, 0 differences, on 28.5 and 26.1"))
-}
-
-fn tier_stays(lab: &Lab) -> Result<String> {
-    let project = project(lab)?;
-    let engine = lab.engine_of("28.5");
-    let tier = Manifest::of(
-        &engine,
-        &format!("{}/nvidia/cuda:13.0.2-base-ubuntu22.04", lab.registry),
-    )?;
-    let kept = |way: Way| -> Result<usize> {
-        let reference = format!("{}/flags/{}:1", lab.registry, unique());
-        let output = format!("--output=type=image,name={reference},push=true,rewrite-timestamp=true");
-        way.build(
-            lab,
-            &project,
-            &engine,
-            &["--build-arg", "SOURCE_DATE_EPOCH=1600000000"],
-        )
-        .arguments(&[&output])
-        .succeed()?;
-        let image = Manifest::of(&engine, &reference)?;
-        engine.remove_image(&reference);
-        let pairs = tier.layers.iter().zip(&image.layers);
-        Ok(pairs.filter(|(tier, image)| tier.0 == image.0).count())
-    };
-    let [ours, theirs] = [kept(Way::Spec)?, kept(Way::Dockerfile)?];
-    let all = tier.layers.len();
-    ensure!(
-        ours == all && theirs == all,
-        "of {all} layers {ours} are kept, the Dockerfile keeps {theirs}"
-    );
-    Ok(format!("{all} of {all} layers of the tier are the same in both"))
 }
 
 fn argument_keys(lab: &Lab) -> Result<String> {

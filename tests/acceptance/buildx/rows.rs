@@ -405,9 +405,10 @@ fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
     let other = lab.engine_of(if engine.name == "26.1" { "28.5" } else { "26.1" });
     let reference = format!("{}/flags/{}:cache", lab.registry, unique());
     let build = |engine: &Engine| {
+        // An engine may have an older tier of the same tag in its own store.
         Build::of(lab, &project)
             .on(engine)
-            .arguments(&["--build-arg", &salt])
+            .arguments(&["--build-arg", &salt, "--pull"])
     };
     let to = format!("type=registry,ref={reference},mode=max");
     build(&other).arguments(&["--cache-to", &to]).succeed()?;
