@@ -6,6 +6,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{CapSet, Options};
 use crate::llb::{Cap, Sandbox};
+use crate::rules::Rule;
 
 /// The containers that the client asks for.
 ///
@@ -61,10 +62,11 @@ pub(super) fn check(options: &Options, llb: &CapSet) -> Result<Vec<Diagnostic>, 
     if limits && !llb.supports(Cap::ExecResources.id()) {
         let since = Cap::ExecResources.since();
         warnings.push(
-            Diagnostic::warning(format!(
-                "limits of memory and processors need BuildKit {since} or later: steps run without them"
-            ))
-            .help("update BuildKit, or limit the builder itself"),
+            Rule::IgnoredLimit
+                .warning(format!(
+                    "limits of memory and processors need BuildKit {since} or later: steps run without them"
+                ))
+                .help("update BuildKit, or limit the builder itself"),
         );
     }
     Ok(warnings)

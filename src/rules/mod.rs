@@ -238,6 +238,15 @@ rules! {
          compiles at the first start.",
         bad "# check=experimental=NoPtx\n[gpu]\ncuda = \"12.8.1\"\nos = \"ubuntu22.04\"\narchs = [\"9.0\"]\n[wheels.fast]\nsource = { lock = true }\n[images.serve]\nwheels = [\"fast\"]\nuser = \"app\"",
         good "# check=experimental=NoPtx\n[gpu]\ncuda = \"12.8.1\"\nos = \"ubuntu22.04\"\narchs = [\"9.0+PTX\"]\n[wheels.fast]\nsource = { lock = true }\n[images.serve]\nwheels = [\"fast\"]\nuser = \"app\"";
+    UndeclaredArgument: Warning, Build, since "0.1.0",
+        "A build argument that is given is one that the spec declares",
+        "It changes nothing, so somebody expects what does not happen. Declare it in `[args]`, or leave it out. Proxies, \
+         `SOURCE_DATE_EPOCH` and what starts with `BUILDKIT_` need no declaration.",
+        bad "", good "";
+    IgnoredLimit: Warning, Build, since "0.1.0",
+        "The builder can keep a limit that is asked for",
+        "Steps run without the limit of memory or processors. Update BuildKit, or limit the builder itself.",
+        bad "", good "";
     CompilerCacheMissed: Warning, Build, since "0.1.0",
         "A compiler cache answers what it has compiled before",
         "A path, a time or a random name in a command makes every call a new one. After an edit of a header that most sources \

@@ -132,7 +132,8 @@ impl Arguments {
             arguments.all.insert(name, arg);
         }
         for name in given.keys().filter(|name| !arguments.all.contains_key(*name)) {
-            let warning = Diagnostic::warning(format!("nothing takes the build argument `{name}`"));
+            let warning =
+                Rule::UndeclaredArgument.warning(format!("nothing takes the build argument `{name}`"));
             let help = match nearest(name, arguments.names()) {
                 Some(near) => format!("did you mean --build-arg {near}=...?"),
                 None => format!("declare it with a table [args.{name}], or leave it out"),

@@ -44,7 +44,7 @@ fn flags_and_arguments_reach_a_step_and_the_image() -> Result<()> {
     ] {
         assert_eq!(sight[name], value, "{sight:?}");
     }
-    let warned = ["nothing takes the build argument `GREETNIG`"];
+    let warned = ["UndeclaredArgument: nothing takes the build argument `GREETNIG`"];
     assert_eq!(built.progress.warnings, warned);
     let said = lab.engine().output(&["image", "inspect", &tag.1])?;
     let image: serde_json::Value = serde_json::from_str(&said)?;

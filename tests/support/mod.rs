@@ -5,6 +5,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod attest;
 pub(crate) mod build;
 pub(crate) mod buildx;
 pub(crate) mod engine;

@@ -15,7 +15,7 @@ use crate::gateway::{BuildResult, Client, Options};
 use crate::llb::{Graph, emit, emit_wheel};
 use crate::plan::{self, Plan};
 use crate::proto::pb;
-use crate::spec::Spec;
+use crate::spec::{Arg, Spec};
 
 /// Version of the answer's JSON, BuildKit's.
 pub(super) const VERSION: &str = "1.0.0";
@@ -43,7 +43,7 @@ pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildRe
     let json = outline.json(&read.spec).to_string();
     Ok(BuildResult::answer(
         json.into_bytes(),
-        outline.text(),
+        outline.text(&read.spec),
         VERSION,
         None,
     ))
@@ -138,7 +138,21 @@ impl Outline {
         if let Some(description) = &self.description {
             value.insert("description".to_owned(), json!(description));
         }
-        // Build arguments that the spec declares go here, as `args`.
+        if !spec.args.is_empty() {
+            let list = arguments(spec).into_iter().map(|arg| {
+                let mut one = Map::new();
+                one.insert("name".to_owned(), json!(arg.name.get_ref()));
+                if let Some(description) = &arg.description {
+                    one.insert("description".to_owned(), json!(description));
+                }
+                if let Some(given) = &arg.value {
+                    one.insert("value".to_owned(), json!(given));
+                }
+                one.insert("location".to_owned(), sources.place(&spec.locate(&arg.name)));
+                Value::Object(one)
+            });
+            value.insert("args".to_owned(), list.collect());
+        }
         for (key, id, all) in [
             ("secrets", "name", &self.secrets),
             ("ssh", "name", &self.ssh),
@@ -166,13 +180,25 @@ impl Outline {
         Value::Object(value)
     }
 
-    fn text(&self) -> String {
+    fn text(&self, spec: &Spec) -> String {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let mut head = vec![row(["TARGET:", &self.name])];
         if let Some(description) = &self.description {
             head.push(row(["DESCRIPTION:", description]));
         }
         let mut parts = vec![columns(&head, 1)];
+        if !spec.args.is_empty() {
+            let mut rows = vec![["BUILD ARG", "VALUE", "DESCRIPTION"].map(str::to_owned).to_vec()];
+            rows.extend(arguments(spec).into_iter().map(|arg| {
+                let (value, description) = (arg.value.clone(), arg.description.clone());
+                vec![
+                    arg.name.get_ref().clone(),
+                    value.unwrap_or_default(),
+                    description.unwrap_or_default(),
+                ]
+            }));
+            parts.push(columns(&rows, 3));
+        }
         for (title, all) in [("SECRET", &self.secrets), ("SSH", &self.ssh)] {
             if !all.is_empty() {
                 let mut rows = vec![row([title, "REQUIRED"])];
@@ -195,6 +221,13 @@ impl Outline {
         }
         parts.join("\n")
     }
+}
+
+/// The arguments of a spec in the order of the file.
+fn arguments(spec: &Spec) -> Vec<&Arg> {
+    let mut list: Vec<&Arg> = spec.args.values().collect();
+    list.sort_by_key(|arg| arg.name.span().start);
+    list
 }
 
 /// In the order of the file; what has no place comes first.
@@ -283,7 +316,7 @@ mod tests {
                 .iter()
                 .any(|cache| cache["ID"] == "wheelbase-slots-1")
         );
-        let text = outline.text();
+        let text = outline.text(&spec);
         assert!(
             text.starts_with("TARGET:      serve\nDESCRIPTION: the service\n\nSECRET"),
             "{text}"
@@ -296,5 +329,36 @@ mod tests {
         let (_, outline) = outline(&Goal::Wheel("two".into()));
         assert!(outline.ssh.is_empty());
         assert!(outline.secrets.contains_key("TWO"));
+    }
+
+    #[test]
+    fn arguments_are_listed_in_the_order_of_the_file() {
+        let text = "name = \"a\"\n[gpu]\ncuda = \"12.8.1\"\nos = \"ubuntu22.04\"\n[python]\nversion = \"3.10\"\n\
+            [args.WORKERS]\ndefault = 2\ndescription = \"of the server\"\n[args.LOG]\ntype = \"string\"\n\
+            [images.serve]\nenv = { WORKERS = \"${WORKERS}\" }\n";
+        let given = BTreeMap::from([("WORKERS".to_owned(), "4".to_owned())]);
+        let (spec, _) = Spec::parse_with(&SourceFile::new("wheelbase.toml", text), &given).unwrap();
+        let outline = Outline::new(&spec, &Goal::Image("serve".to_owned()));
+        let json = outline.json(&spec);
+        let names: Vec<&Value> = json["args"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|arg| &arg["name"])
+            .collect();
+        assert_eq!(names, ["WORKERS", "LOG"]);
+        assert_eq!(
+            (&json["args"][0]["value"], &json["args"][0]["description"]),
+            (&json!("4"), &json!("of the server"))
+        );
+        assert_eq!(json["args"][0]["location"]["ranges"][0]["start"]["line"], 7);
+        assert!(json["args"][1].get("value").is_none());
+        assert!(
+            outline
+                .text(&spec)
+                .contains("BUILD ARG   VALUE   DESCRIPTION\nWORKERS     4       of the server"),
+            "{}",
+            outline.text(&spec)
+        );
     }
 }

@@ -193,7 +193,7 @@ fn warned_of(lab: &Lab) -> Result<String> {
     let built = Way::Spec.build(lab, &project, &lab.engine(), &flags).succeed()?;
     let warnings = &built.progress.warnings;
     ensure!(
-        *warnings == ["nothing takes the build argument `GREETNIG`"],
+        *warnings == ["UndeclaredArgument: nothing takes the build argument `GREETNIG`"],
         "warnings: {warnings:?}"
     );
     Ok(warnings.join("; "))
