@@ -104,7 +104,7 @@ fn a_cache_that_never_answers_is_warned_of_at_its_wheel() -> Result<()> {
     )?;
     // The scope is in no key: an engine that has run this test before would compile nothing.
     project.salt("vecadd")?;
-    let said = "ccache answered ";
+    let said = "CompilerCacheMissed: ccache answered ";
     let warned = |built: &Built| -> Vec<String> {
         let about = built.progress.warnings.iter();
         about

@@ -111,7 +111,7 @@ fn what_would_have_to_be_emulated_is_refused_at_its_line() -> Result<()> {
     for (addition, line, says) in [
         (
             "user = \"app\"\n",
-            "tiers.base =",
+            "[images.app]",
             "user `app` would be made for linux/arm64 on a builder of linux/amd64",
         ),
         (

@@ -45,6 +45,7 @@ pub(crate) fn project(lab: &Lab) -> Result<Project> {
         "wheelbase.toml",
         &format!(
             r#"# syntax={frontend}
+# check=skip=UncachedCompile
 name = "probe"
 [gpu]
 cuda = "13.0.2"
