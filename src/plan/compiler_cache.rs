@@ -21,7 +21,7 @@ impl Planner<'_> {
             CompilerCacheTool::None => return None,
             CompilerCacheTool::Ccache => (CacheTool::Ccache, "ccache".to_owned()),
             CompilerCacheTool::Sccache => {
-                let root = self.reading_root();
+                let root = self.python_root();
                 let binary = self.sccache(&root)?;
                 let words = format!("sccache-{}", self.stages[binary.0].key.short());
                 (

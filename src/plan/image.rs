@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::ground::SystemRequest;
 use super::key::{Input, sha256};
 use super::model::{CopyTree, Forbidden, ImagePlan, Needed, Plan, Root, StageId, Work};
 use super::packages::{self, Sorted};
-use super::planner::{Planner, SystemRequest};
+use super::planner::Planner;
 use super::{source, steps};
 use crate::diagnostic::Location;
 use crate::lock::Roots;
@@ -171,7 +172,7 @@ impl Planner<'_> {
             .map(|id| match self.stages[id.0].work {
                 Work::Venv { .. } | Work::Install(_) | Work::InstallWheels { .. } => id,
                 _ => {
-                    let root = self.reading_root();
+                    let root = self.python_root();
                     let mut inputs = self.root_inputs(&root);
                     inputs.push(self.parent(id));
                     inputs.push(Input::new("step", sha256(&steps::list())));
@@ -195,7 +196,7 @@ impl Planner<'_> {
             }
         }
         let list = |planner: &mut Self, (of, packages): (StageId, Vec<String>)| {
-            let root = planner.reading_root();
+            let root = planner.python_root();
             let mut inputs = planner.root_inputs(&root);
             inputs.push(planner.parent(of));
             inputs.extend(packages.iter().map(|package| Input::new("wheel of", package)));

@@ -33,6 +33,7 @@ mod explain;
 mod footprint;
 pub mod forbid;
 mod foreign;
+mod ground;
 mod image;
 pub mod imports;
 mod key;

@@ -116,7 +116,7 @@ impl Planner<'_> {
 
     /// A source that is unpacked and patched in a stage of its own: two wheels from the same one share it.
     fn prepare(&mut self, wheel: &Wheel, source: Source, subdir: String) -> Source {
-        let root = self.reading_root();
+        let root = self.python_root();
         let patches: Vec<String> = wheel.patches.iter().map(|path| path.get_ref().clone()).collect();
         let mut inputs = self.root_inputs(&root);
         inputs.extend(source.stage().map(|id| self.parent(id)));

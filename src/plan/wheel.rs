@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ground::SystemRequest;
 use super::key::{Input, key, sha256};
 use super::model::{CacheTool, Compile, KeptBuild, Pace, Project, Source, StageId, Work};
 use super::packages::{self, Built, ProjectRef, SdistRef};
-use super::planner::{Planner, SystemRequest};
+use super::planner::Planner;
 use super::source::{display, exclude_inputs, junk, source_inputs};
 use super::{steps, toolkit};
 use crate::diagnostic::{Diagnostic, Location};

@@ -23,7 +23,7 @@ python_tree() {
   # Debian keeps the system's Python from installers; this one is nobody's
   # system, and links into /usr or /etc point nowhere in it.
   rm -rf "$out"/lib/python3.11/EXTERNALLY-MANAGED "$out"/lib/python3.11/config-3.11-*
-  find "$out" -xtype l -delete
+  find "$out" \( -xtype l -o -lname '/*' \) -delete
   find "$out" -name __pycache__ -prune -exec rm -rf {} +
   # Its own record of where it lives still says /usr.
   for file in "$out"/lib/python3.11/_sysconfigdata_*.py; do

@@ -212,7 +212,7 @@ const WRONG: [Wrong; 6] = [
         &[],
         &[
             "--build-arg PORT=http: a value of `PORT` is a whole number",
-            "wheelbase.toml:19",
+            "wheelbase.toml:20",
         ],
     ),
     (
@@ -221,7 +221,7 @@ const WRONG: [Wrong; 6] = [
             "default = \"hello\"",
             "choices = [\"hello\", \"good day\"]\ndefault = \"hello\"",
         )],
-        &["the argument `GREETING` cannot be \"bye\"", "wheelbase.toml:14"],
+        &["the argument `GREETING` cannot be \"bye\"", "wheelbase.toml:15"],
     ),
     (
         &[],
@@ -229,7 +229,7 @@ const WRONG: [Wrong; 6] = [
         &[
             "there is no argument `GREETNIG`",
             "did you mean `${GREETING}`?",
-            "wheelbase.toml:32",
+            "wheelbase.toml:33",
         ],
     ),
     (
@@ -237,7 +237,7 @@ const WRONG: [Wrong; 6] = [
         &[("default = \"hello\"\n", "")],
         &["the argument `GREETING` has no value", "--build-arg GREETING=..."],
     ),
-    (&["--build-arg", "PORT=0"], &[], &["wheelbase.toml:37"]),
+    (&["--build-arg", "PORT=0"], &[], &["wheelbase.toml:38"]),
     (
         &[],
         &[("default = \"none\"", "defualt = \"none\"")],
