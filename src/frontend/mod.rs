@@ -148,13 +148,8 @@ async fn build(
 ) -> Result<Built, Failure> {
     let platform = questions.platform.clone();
     let images = BTreeSet::from([image.to_owned()]);
-    let mut surroundings = surroundings(client, options, read, &questions.named)?;
+    let surroundings = surroundings(client, options, read, &questions.named)?;
     let mut plan = prepare::planned(read, &images, questions).await?;
-    // A cache from elsewhere may hold the finished image and no wheel (`mode=min`): asking for counts would compile
-    // it again. Where lists are read, the steps that install are needed anyway.
-    if plan.images[image].lists.is_empty() && !options.cache_imports()?.is_empty() {
-        surroundings.counts = Counting::Left;
-    }
     failure::check_patterns(&plan, &surroundings)?;
     let mut metadata = vec![(plan::LABEL, plan::compact(&plan, image).unwrap_or_default())];
     let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
@@ -230,7 +225,13 @@ fn surroundings(
         patterns: caps.supports("file.copy.includeexcludepatterns"),
         online: options.network()?,
         resolve_mode: options.resolve_mode()?,
-        counts: Counting::Asked,
+        // A cache from elsewhere holds what images are made of. Counts are not, so asking for them would compile again what
+        // that cache has.
+        counts: if options.cache_imports()?.is_empty() {
+            Counting::Asked
+        } else {
+            Counting::Left
+        },
         no_cache: match options.no_cache() {
             gateway::NoCache::Nothing => NoCache::None,
             gateway::NoCache::Everything => NoCache::All,

@@ -44,6 +44,11 @@ impl Vertex {
         self.inputs > 0 && self.interval().is_some()
     }
 
+    /// Whether its process ran: a result that is fetched from a cache elsewhere takes its time too, and says nothing.
+    pub(crate) fn spoke(&self) -> bool {
+        !self.log.trim().is_empty()
+    }
+
     /// Whether its result was taken from the cache and never made.
     pub(crate) fn cached(&self) -> bool {
         self.interval().is_none() && self.runs.values().any(|run| run.cached)

@@ -397,12 +397,17 @@ fn secret(lab: &Lab, engine: &Engine) -> Result<Cell> {
     Ok(Cell::Works)
 }
 
-/// Another engine builds and pushes its cache; this one takes it from there. One that copies layers has steps of its own,
-/// which no other engine has: there the cache is read and has nothing for it.
+/// An engine pushes its cache, forgets everything, and takes it from there. 20.10 pushes none: it reads that of another
+/// engine, which has other keys for steps with cache mounts.
 fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
     let project = project(lab)?;
     let salt = format!("SALT={}", unique());
-    let other = lab.engine_of(if engine.name == "26.1" { "28.5" } else { "26.1" });
+    let is_old = engine.name == "20.10";
+    let writer = if is_old {
+        lab.engine_of("28.5")
+    } else {
+        engine.clone()
+    };
     let reference = format!("{}/flags/{}:cache", lab.registry, unique());
     let build = |engine: &Engine| {
         // An engine may have an older tier of the same tag in its own store.
@@ -411,7 +416,10 @@ fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
             .arguments(&["--build-arg", &salt, "--pull"])
     };
     let to = format!("type=registry,ref={reference},mode=max");
-    build(&other).arguments(&["--cache-to", &to]).succeed()?;
+    build(&writer).arguments(&["--cache-to", &to]).succeed()?;
+    if !is_old {
+        engine.output(&["builder", "prune", "--all", "--force"])?;
+    }
     let from = format!("type=registry,ref={reference}");
     let warm = build(engine).arguments(&["--cache-from", &from]).succeed()?;
     let read = format!("importing cache manifest from {reference}");
@@ -420,11 +428,13 @@ fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
         "the cache was not read: {:?}",
         warm.executed()
     );
-    let compiled = warm.executed().iter().any(|name| name.contains("compile"));
-    ensure!(
-        engine.name == "20.10" || !compiled,
-        "it runs {:?}",
-        warm.executed()
-    );
+    if is_old {
+        return Ok(Cell::FallsBack);
+    }
+    let mut compiles = warm.progress.vertices.iter();
+    let compiled = compiles.find(|vertex| vertex.name.ends_with("] compile") && vertex.spoke());
+    if let Some(compiled) = compiled {
+        bail!("it runs {}: {}", compiled.name, compiled.log);
+    }
     Ok(Cell::Works)
 }
