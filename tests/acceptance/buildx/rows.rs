@@ -431,10 +431,9 @@ fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
     if is_old {
         return Ok(Cell::FallsBack);
     }
-    let mut compiles = warm.progress.vertices.iter();
-    let compiled = compiles.find(|vertex| vertex.name.ends_with("] compile") && vertex.spoke());
-    if let Some(compiled) = compiled {
-        bail!("it runs {}: {}", compiled.name, compiled.log);
+    let mut vertices = warm.progress.vertices.iter();
+    if let Some(compile) = vertices.find(|vertex| vertex.name.ends_with("] compile") && vertex.spoke()) {
+        bail!("it runs {}: {}", compile.name, compile.log);
     }
     Ok(Cell::Works)
 }
