@@ -197,6 +197,19 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// A URL without what may be a secret: who asks, the query, and what follows a `#`.
+pub(crate) fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = host.rsplit('@').next().unwrap_or(host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
 /// The name in `candidates` that `word` was probably meant to be: within a third of its length in edits
 /// (insert, delete, replace, swap of neighbours), at least one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -263,5 +276,14 @@ mod tests {
         assert_eq!(file.position(3), (1, 2));
         assert_eq!(file.position(7), (2, 0));
         assert_eq!(file.position(99), (2, 1));
+    }
+
+    #[test]
+    fn a_url_keeps_no_password() {
+        assert_eq!(
+            without_secrets("https://user:token@files.example/a.whl?sig=1#x"),
+            "https://files.example/a.whl"
+        );
+        assert_eq!(without_secrets("ssh://git@git.example/a"), "ssh://git.example/a");
     }
 }

@@ -41,9 +41,7 @@ pub(super) async fn scanner(client: &Client, options: &Options) -> Result<Option
     let reference = crate::llb::Reference::from_str(&image)
         .map_err(|error| Diagnostic::error(format!("the scanner `{image}` is no image: {error}")))?;
     let reference = reference.to_string();
-    let workers = client.workers();
-    let own = workers.first().and_then(|worker| worker.platforms.first());
-    let platform = own.cloned().unwrap_or_else(Platform::linux_amd64);
+    let platform = client.platform().cloned().unwrap_or_else(Platform::linux_amd64);
     let name = format!("[internal] load metadata for {reference}");
     let resolved = client
         .resolve_image(&reference, Some(&platform), options.resolve_mode()?, &name)

@@ -47,15 +47,8 @@ pub(super) fn rfc3339(seconds: i64) -> String {
 mod tests {
     use super::*;
 
-    fn options(pairs: &[(&str, &str)]) -> Options {
-        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
-            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
-        });
-        Options::from_env(env)
-    }
-
     fn finished(config: &Value, pairs: &[(&str, &str)]) -> Value {
-        serde_json::from_slice(&finish(config.clone(), &options(pairs)).unwrap()).unwrap()
+        serde_json::from_slice(&finish(config.clone(), &Options::of(pairs)).unwrap()).unwrap()
     }
 
     #[test]

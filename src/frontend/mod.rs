@@ -62,6 +62,7 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
     }
     let remarks = sandbox::check(options, &client.caps().llb)?;
     let platforms = prepare::platforms(client, options)?;
+    let several = options.multi_platform()?;
     let (prepared, sbom) = tokio::try_join!(
         prepare::prepare(client, options, platforms),
         attest::scanner(client, options)
@@ -99,7 +100,6 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
         }
         notes.push((platform, built.metadata, built.annotations));
     }
-    let several = options.multi_platform()?;
     let mut result = match images.pop() {
         // Attestations are given by platform, and so are images with some.
         Some(only) if images.is_empty() && !several && attestations.is_empty() => BuildResult::image(only),

@@ -187,11 +187,7 @@ async fn uploaded(client: &Client, options: &Options, address: &str, called: &st
     if options.cmdline().is_none() || !address.starts_with(UPLOAD) {
         return Place::open(client, plain, called).await;
     }
-    let platform = client
-        .workers()
-        .first()
-        .and_then(|worker| worker.platforms.first());
-    let with_platform = download(address, name.to_owned(), platform.cloned());
+    let with_platform = download(address, name.to_owned(), client.platform().cloned());
     let is_new = client.caps().llb.supports(Cap::FileSymlink.id());
     let old = [plain.in_old_order(), with_platform.in_old_order()];
     let forms = if is_new { vec![Some(plain)] } else { old.into() };

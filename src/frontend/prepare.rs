@@ -143,11 +143,7 @@ async fn prepare_for<T>(
 pub(super) fn platforms(client: &Client, options: &Options) -> Result<Vec<Platform>, Diagnostic> {
     let mut platforms = options.platforms()?;
     if platforms.is_empty() {
-        let first = client
-            .workers()
-            .first()
-            .and_then(|worker| worker.platforms.first());
-        platforms.push(first.cloned().unwrap_or_else(Platform::linux_amd64));
+        platforms.push(client.platform().cloned().unwrap_or_else(Platform::linux_amd64));
     }
     Ok(platforms)
 }
@@ -155,10 +151,13 @@ pub(super) fn platforms(client: &Client, options: &Options) -> Result<Vec<Platfo
 /// What the builder runs, where it cannot run `platform`, or may not since it would have to emulate it. The first platform of
 /// a worker is its own; those after it are others that its processor runs, or that it has emulators for.
 fn other_builder(client: &Client, platform: &Platform, emulate: bool) -> Option<Platform> {
-    let platforms = &client.workers().first()?.platforms;
-    let own = platforms.first()?;
+    let own = client.platform()?;
     let is_alike = (&own.os, &own.architecture) == (&platform.os, &platform.architecture);
-    let runs = is_alike || (emulate && platforms.contains(platform));
+    let is_emulated = || {
+        let worker = client.workers().first();
+        worker.is_some_and(|worker| worker.platforms.contains(platform))
+    };
+    let runs = is_alike || (emulate && is_emulated());
     (!runs).then(|| own.clone())
 }
 

@@ -83,13 +83,6 @@ mod tests {
     use crate::proto::apicaps::ApiCap;
     use crate::proto::frontend::PongResponse;
 
-    fn options(pairs: &[(&str, &str)]) -> Options {
-        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
-            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
-        });
-        Options::from_env(env)
-    }
-
     /// What a daemon with these capabilities alone can do.
     fn daemon(caps: &[Cap]) -> CapSet {
         let cap = |cap: &Cap| ApiCap {
@@ -122,8 +115,8 @@ mod tests {
             Cap::ExecCgroupParent,
             Cap::ExecResources,
         ]);
-        assert_eq!(check(&options(&ALL), &new), Ok(Vec::new()));
-        let sandbox = sandbox(&options(&ALL), &new).unwrap();
+        assert_eq!(check(&Options::of(&ALL), &new), Ok(Vec::new()));
+        let sandbox = sandbox(&Options::of(&ALL), &new).unwrap();
         let limit = Ulimit {
             name: "nofile".to_owned(),
             soft: 1024,
@@ -140,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_old_daemon_is_named_with_what_it_lacks() {
-        let errors = check(&options(&ALL), &daemon(&[])).unwrap_err();
+        let errors = check(&Options::of(&ALL), &daemon(&[])).unwrap_err();
         let said: Vec<String> = errors
             .iter()
             .map(|error| format!("{}: {}", error.message, error.help.as_deref().unwrap_or_default()))
@@ -150,12 +143,12 @@ mod tests {
         --shm-size needs BuildKit 0.10 or later: leave it out, or update Docker to 23.0 or later
         --cgroup-parent needs BuildKit 0.10 or later: leave it out, or update Docker to 23.0 or later
         ");
-        assert_eq!(check(&options(&ALL[3..5]), &daemon(&[])), Ok(Vec::new()));
+        assert_eq!(check(&Options::of(&ALL[3..5]), &daemon(&[])), Ok(Vec::new()));
     }
 
     #[test]
     fn limits_of_the_machine_are_left_out_with_a_warning() {
-        let only = options(&ALL[5..]);
+        let only = Options::of(&ALL[5..]);
         let old = daemon(&[]);
         let warnings = check(&only, &old).unwrap();
         assert!(
@@ -167,7 +160,7 @@ mod tests {
 
     #[test]
     fn all_wrong_values_are_told_at_once() {
-        let wrong = options(&[
+        let wrong = Options::of(&[
             ("ulimit", "nofile"),
             ("add-hosts", "a"),
             ("force-network-mode", "bridge"),

@@ -155,10 +155,7 @@ mod tests {
     use super::*;
 
     fn scanner(pairs: &[(&str, &str)]) -> Result<Option<Scanner>, Diagnostic> {
-        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
-            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
-        });
-        Options::from_env(env).scanner()
+        Options::of(pairs).scanner()
     }
 
     #[test]

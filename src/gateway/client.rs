@@ -180,6 +180,11 @@ impl Client {
         &self.workers
     }
 
+    /// What the builder itself runs: the first platform of its first worker.
+    pub fn platform(&self) -> Option<&Platform> {
+        self.workers().first()?.platforms.first()
+    }
+
     pub(crate) fn require(&self, cap: &str) -> Result<(), Error> {
         Ok(self.caps.frontend.require(cap)?)
     }

@@ -189,16 +189,9 @@ mod tests {
         );
     }
 
-    fn options(pairs: &[(&str, &str)]) -> Options {
-        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
-            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
-        });
-        Options::from_env(env)
-    }
-
     #[test]
     fn the_platforms_own_context_comes_first() {
-        let options = options(&[
+        let options = Options::of(&[
             ("context:base", "docker-image://any"),
             ("context:base::linux/arm64", "docker-image://arm"),
             ("context:nvidia/cuda:12.8.1-base-ubuntu22.04", "local:cuda"),
@@ -224,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_wrong_platform_names_its_option() {
-        let error = options(&[("context:a::linux", "local:a")])
+        let error = Options::of(&[("context:a::linux", "local:a")])
             .named_contexts()
             .unwrap_err();
         assert!(

@@ -5,7 +5,7 @@
 //! `util/gitutil`).
 
 use super::values::{comma_separated, go_bool};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, nearest, without_secrets};
 use crate::llb::{GitSource, GitTime};
 
 /// What a query may say.
@@ -69,19 +69,8 @@ pub fn parse_git_url(address: &str, called: &str) -> Result<GitSource, Diagnosti
 
 /// An address as it may be shown: without user and password, and without the query.
 pub fn shown_url(address: &str) -> String {
-    let (address, fragment) = match address.split_once('#') {
-        Some((address, fragment)) => (address, Some(fragment)),
-        None => (address, None),
-    };
-    let address = address.split('?').next().unwrap_or(address);
-    let mut shown = match address.split_once("://") {
-        Some((scheme, rest)) => {
-            let end = rest.find('/').unwrap_or(rest.len());
-            let host = rest[..end].rsplit('@').next().unwrap_or_default();
-            format!("{scheme}://{host}{}", &rest[end..])
-        }
-        None => address.to_owned(),
-    };
+    let fragment = address.split_once('#').map(|(_, fragment)| fragment);
+    let mut shown = without_secrets(address);
     if let Some(fragment) = fragment {
         shown.push('#');
         shown.push_str(fragment);

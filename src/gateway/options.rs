@@ -77,6 +77,16 @@ impl Options {
         read
     }
 
+    /// Options by key, for tests.
+    #[cfg(test)]
+    pub(crate) fn of(pairs: &[(&str, &str)]) -> Self {
+        let env = pairs
+            .iter()
+            .enumerate()
+            .map(|(index, (key, value))| (format!("{OPTION}{index}"), format!("{key}={value}")));
+        Self::from_env(env)
+    }
+
     /// Reads the environment of this process. Variables that are not UTF-8 are not BuildKit's.
     pub fn from_process_env() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
@@ -311,13 +321,6 @@ pub(crate) fn wrong(key: &str, reason: impl std::fmt::Display) -> Diagnostic {
 mod tests {
     use super::*;
 
-    fn options(pairs: &[(&str, &str)]) -> Options {
-        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
-            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
-        });
-        Options::from_env(env)
-    }
-
     fn message<T: std::fmt::Debug>(result: Result<T, Diagnostic>) -> String {
         result.unwrap_err().message
     }
@@ -386,14 +389,14 @@ mod tests {
 
     #[test]
     fn platforms_are_normalised_and_distinct() {
-        let several = options(&[("platform", "linux/amd64,linux/aarch64,linux/x86_64")]);
+        let several = Options::of(&[("platform", "linux/amd64,linux/aarch64,linux/x86_64")]);
         assert_eq!(
             several.platforms(),
             Ok(vec![Platform::linux_amd64(), Platform::linux_arm64()])
         );
         assert_eq!(several.multi_platform(), Ok(true));
         assert!(
-            message(options(&[("platform", "linux")]).platforms())
+            message(Options::of(&[("platform", "linux")]).platforms())
                 .starts_with("the option `platform` is wrong")
         );
     }
@@ -401,7 +404,7 @@ mod tests {
     #[test]
     fn multi_platform_is_what_the_user_says_if_it_can_be() {
         let with = |key: &str, value: &str, platforms: &str| {
-            options(&[("platform", platforms), (key, value)]).multi_platform()
+            Options::of(&[("platform", platforms), (key, value)]).multi_platform()
         };
         assert_eq!(with("multi-platform", "true", "linux/amd64"), Ok(true));
         assert_eq!(with("multi-platform", "0", "linux/amd64"), Ok(false));
@@ -415,7 +418,7 @@ mod tests {
     #[test]
     fn caches_come_in_two_forms() {
         let json = r#"[{"Type":"registry","Attrs":{"ref":"a"}},{"Type":"gha","Attrs":null}]"#;
-        let imports = options(&[("cache-imports", json), ("cache-from", "a,b")])
+        let imports = Options::of(&[("cache-imports", json), ("cache-from", "a,b")])
             .cache_imports()
             .unwrap();
         let found: Vec<(&str, Option<&str>)> = imports
@@ -426,20 +429,20 @@ mod tests {
             found,
             [("registry", Some("a")), ("gha", None), ("registry", Some("b"))]
         );
-        assert!(message(options(&[("cache-imports", "{")]).cache_imports()).contains("`cache-imports`"));
+        assert!(message(Options::of(&[("cache-imports", "{")]).cache_imports()).contains("`cache-imports`"));
     }
 
     #[test]
     fn no_cache_names_stages_in_any_case() {
-        assert!(options(&[("no-cache", "")]).no_cache().applies_to("any"));
-        let some = options(&[("no-cache", "train, Serve")]).no_cache();
+        assert!(Options::of(&[("no-cache", "")]).no_cache().applies_to("any"));
+        let some = Options::of(&[("no-cache", "train, Serve")]).no_cache();
         assert!(some.applies_to("TRAIN") && some.applies_to("serve") && !some.applies_to("dev"));
         assert!(!NoCache::Nothing.applies_to("train"));
     }
 
     #[test]
     fn the_context_has_its_key_and_its_session() {
-        let options = options(&[
+        let options = Options::of(&[
             ("contextkey", "ctx"),
             ("ctx", "https://git.example/a.git"),
             ("context", "ignored"),
@@ -465,7 +468,7 @@ mod tests {
 
     #[test]
     fn images_are_looked_for_as_the_user_says() {
-        let mode = |mode: &str| options(&[("image-resolve-mode", mode)]).resolve_mode();
+        let mode = |mode: &str| Options::of(&[("image-resolve-mode", mode)]).resolve_mode();
         assert_eq!(mode("default"), Ok(ResolveMode::Default));
         assert_eq!(mode("pull"), Ok(ResolveMode::Pull));
         assert_eq!(mode("local"), Ok(ResolveMode::Local));
@@ -475,7 +478,7 @@ mod tests {
     #[test]
     fn capabilities_lose_their_suffix() {
         let caps = "moby.buildkit.frontend.contexts+forward,moby.buildkit.frontend.inputs,";
-        let options = options(&[("frontend.caps", caps), ("requestid", "frontend.targets")]);
+        let options = Options::of(&[("frontend.caps", caps), ("requestid", "frontend.targets")]);
         let expected = ["moby.buildkit.frontend.contexts", "moby.buildkit.frontend.inputs"];
         assert_eq!(options.frontend_caps(), expected);
         assert_eq!(options.request_id(), Some("frontend.targets"));

@@ -158,13 +158,6 @@ impl Options {
 mod tests {
     use super::*;
 
-    fn options(pairs: &[(&str, &str)]) -> Options {
-        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
-            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
-        });
-        Options::from_env(env)
-    }
-
     fn message<T: std::fmt::Debug>(result: Result<T, Diagnostic>) -> String {
         result.unwrap_err().message
     }
@@ -178,21 +171,21 @@ mod tests {
             (Ok(Vec::new()), Ok(Vec::new()))
         );
         assert_eq!((none.shm_size(), none.source_date_epoch()), (Ok(None), Ok(None)));
-        assert_eq!(options(&[("shm-size", "0")]).shm_size(), Ok(None));
+        assert_eq!(Options::of(&[("shm-size", "0")]).shm_size(), Ok(None));
         assert_eq!(
             (none.cgroup_parent(), none.hostname(), none.proxy()),
             (None, None, None)
         );
         assert_eq!(none.resources(), Ok(None));
         assert_eq!(
-            options(&[("memory", ""), ("cpusetcpus", "")]).resources(),
+            Options::of(&[("memory", ""), ("cpusetcpus", "")]).resources(),
             Ok(None)
         );
     }
 
     #[test]
     fn settings_of_processes() {
-        let given = options(&[
+        let given = Options::of(&[
             ("force-network-mode", "none"),
             ("add-hosts", "Index.example=10.0.0.1,v6.example=::1"),
             ("ulimit", "nofile=1024:2048,core=0"),
@@ -233,7 +226,7 @@ mod tests {
 
     #[test]
     fn resources_of_steps() {
-        let given = options(&[
+        let given = Options::of(&[
             ("memory", "1073741824"),
             ("memswap", "-1"),
             ("cpushares", "512"),
@@ -252,7 +245,7 @@ mod tests {
             memory_nodes: "0".to_owned(),
         };
         assert_eq!(given.resources(), Ok(Some(expected)));
-        let only = options(&[("memory", "7")]).resources().unwrap().unwrap();
+        let only = Options::of(&[("memory", "7")]).resources().unwrap().unwrap();
         assert_eq!((only.memory, only.cpu_quota), (Some(7), None));
         for (key, value) in [
             ("memory", "0"),
@@ -266,7 +259,7 @@ mod tests {
             ("cpusetcpus", "0-"),
             ("cpusetmems", "all"),
         ] {
-            let said = message(options(&[(key, value)]).resources());
+            let said = message(Options::of(&[(key, value)]).resources());
             assert!(
                 said.starts_with(&format!("the option `{key}` is wrong: `{value}` is")),
                 "{said}"
@@ -276,7 +269,7 @@ mod tests {
 
     #[test]
     fn wrong_values_name_their_option() {
-        let said = options(&[
+        let said = Options::of(&[
             ("force-network-mode", "bridge"),
             ("shm-size", "big"),
             ("build-arg:SOURCE_DATE_EPOCH", "context"),
@@ -289,14 +282,14 @@ mod tests {
             ("253402300800", "is not in the years 1970 to 9999"),
             ("1.5", "is no number of seconds"),
         ] {
-            let said = message(options(&[("build-arg:SOURCE_DATE_EPOCH", seconds)]).source_date_epoch());
+            let said = message(Options::of(&[("build-arg:SOURCE_DATE_EPOCH", seconds)]).source_date_epoch());
             assert!(said.contains(reason), "{said}");
         }
         for limit in ["nofile", "nofile=2:1", "nofile=x"] {
-            assert!(message(options(&[("ulimit", limit)]).ulimits()).contains("`ulimit`"));
+            assert!(message(Options::of(&[("ulimit", limit)]).ulimits()).contains("`ulimit`"));
         }
         for hosts in ["a", "a=b"] {
-            assert!(message(options(&[("add-hosts", hosts)]).extra_hosts()).contains("`add-hosts`"));
+            assert!(message(Options::of(&[("add-hosts", hosts)]).extra_hosts()).contains("`add-hosts`"));
         }
     }
 }

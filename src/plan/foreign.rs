@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use super::model::{ImagePlan, Plan, Project, Stage, StageId, System, Work};
-use super::wheel_store::closure;
 use crate::diagnostic::Diagnostic;
 
 /// The steps of an image that have to run on the image's platform, as errors at their places; none when the builder can run
@@ -41,7 +40,7 @@ fn foreign_below(plan: &Plan, ends: impl IntoIterator<Item = StageId>) -> Vec<Di
     let Some(builder) = &plan.builder else {
         return Vec::new();
     };
-    let stages: BTreeSet<StageId> = ends.into_iter().flat_map(|end| closure(plan, end)).collect();
+    let stages: BTreeSet<StageId> = ends.into_iter().flat_map(|end| plan.closure(end)).collect();
     // What a compile stands on is not worth a line of its own.
     let under: BTreeSet<StageId> = stages
         .iter()
@@ -103,12 +102,9 @@ fn of_system(system: &System) -> (String, &'static str) {
 }
 
 /// Whether a filesystem is of the builder's platform.
-fn is_builders(plan: &Plan, id: StageId) -> bool {
-    match &plan.stage(id).work {
-        Work::Image(source) => source.platform.is_some(),
-        Work::System(system) => is_builders(plan, system.on),
-        _ => false,
-    }
+fn is_builders(plan: &Plan, base: StageId) -> bool {
+    let tier = plan.tier(base).map(|tier| &plan.stage(tier).work);
+    matches!(tier, Some(Work::Image(source)) if source.platform.is_some())
 }
 
 #[cfg(test)]

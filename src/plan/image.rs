@@ -316,11 +316,7 @@ impl Planner<'_> {
 
 /// The config of the tier that an image of a plan stands on, where the registry has given it.
 pub fn tier_config<'p>(plan: &'p Plan, image: &str) -> Option<&'p Value> {
-    let base = plan.images.get(image)?.root.base;
-    let tier = match &plan.stage(base).work {
-        Work::System(system) => system.on,
-        _ => base,
-    };
+    let tier = plan.tier(plan.images.get(image)?.root.base)?;
     match &plan.stage(tier).work {
         Work::Image(source) => source.config.as_ref().filter(|config| config.is_object()),
         _ => None,

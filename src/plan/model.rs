@@ -47,6 +47,27 @@ impl Plan {
         &self.stages[id.0]
     }
 
+    /// A stage and all that it stands on.
+    pub fn closure(&self, stage: StageId) -> BTreeSet<StageId> {
+        let mut open = vec![stage];
+        let mut found = BTreeSet::new();
+        while let Some(id) = open.pop() {
+            if found.insert(id) {
+                open.extend(self.stage(id).work.stands_on(self.uv));
+            }
+        }
+        found
+    }
+
+    /// The published image below a whole filesystem; `None` when the stage makes something else.
+    pub fn tier(&self, base: StageId) -> Option<StageId> {
+        match &self.stage(base).work {
+            Work::System(system) => Some(system.on),
+            Work::Image(_) => Some(base),
+            _ => None,
+        }
+    }
+
     /// Stages with their ids, dependencies first.
     pub fn iter(&self) -> impl Iterator<Item = (StageId, &Stage)> {
         self.stages

@@ -6,7 +6,7 @@ use super::planner::python_tier;
 use super::{Plan, StandIn, StandIns, Work};
 use crate::diagnostic::Location;
 use crate::platform::Platform;
-use crate::spec::{CompilerCacheTool, Image, Provider, Sccache, Spec, Tier, Uv, Wheel, WheelSource};
+use crate::spec::{CompilerCacheTool, Image, Spec, Tier, Wheel};
 
 /// The image references that a plan stands on, with the place of each. Planning comes first, without answers: what the
 /// lock or the spec has wrong is said before any answer counts, and an image that nothing is made from is not asked
@@ -46,27 +46,19 @@ pub fn foreseen(spec: &Spec, image: &Image, stand_ins: &StandIns) -> BTreeSet<St
     let own = wheels
         .iter()
         .filter(|wheel| !stand_ins.sources.contains_key(wheel.name.get_ref()));
-    let sources = own.filter_map(|wheel| match &wheel.source {
-        WheelSource::Image { reference, .. } => Some(reference),
-        _ => None,
-    });
+    let sources = own.filter_map(|wheel| wheel.source.image());
     let tiers = tiers.iter().filter_map(|tier| {
         let reference = spec.gpu.tiers.get(tier)?.get_ref();
         Some((reference, stand_ins.tier(*tier, reference)))
     });
-    let python = match &spec.python.provider {
-        Provider::Image { reference, .. } => Some(reference),
-        Provider::System | Provider::Archive { .. } => None,
-    };
-    let uv = match &spec.uv {
-        Uv::Image { reference } => Some(reference),
-        Uv::Wheel(_) => None,
-    };
-    let sccache = match (&spec.compiler_cache.sccache, spec.compiler_cache.tool) {
-        (Sccache::Image { reference }, CompilerCacheTool::Sccache) if compiles => Some(reference),
-        _ => None,
-    };
-    let others = sccache.into_iter().chain(python).chain(uv).chain(sources);
+    let cache = &spec.compiler_cache;
+    let caches = compiles && matches!(cache.tool, CompilerCacheTool::Sccache);
+    let sccache = cache.sccache.image().filter(|_| caches);
+    let others = sccache
+        .into_iter()
+        .chain(spec.python.provider.image())
+        .chain(spec.uv.image())
+        .chain(sources);
     let others = others.map(|reference| {
         let reference = reference.get_ref();
         (reference, stand_ins.images.get(reference))

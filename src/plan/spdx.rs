@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::key::digest;
 use super::model::{Compile, Download, Package, Plan, Project, ReadyWheel, Source, StageId, Supply, Work};
-use super::wheel_store::closure;
+use crate::diagnostic::without_secrets;
 
 /// The time of a document that nobody gave one: as of the files that it is about.
 const CREATED: &str = "1980-01-01T00:00:00Z";
@@ -28,7 +28,7 @@ pub fn spdx(plan: &Plan, image: &str, created: Option<&str>) -> Value {
     let mut about = Map::new();
     about.insert("versionInfo".into(), json!(plan.images[image].location.file.name));
     packages.add(IMAGE, image, about);
-    let base = closure(plan, root.base);
+    let base = plan.closure(root.base);
     for id in &base {
         if let Work::Image(source) = &plan.stage(*id).work {
             let id = packages.image(&source.reference, source.digest.as_deref());
@@ -165,7 +165,7 @@ impl Packages {
             }
             Source::Git { url, rev, .. } => {
                 known.insert("versionInfo".into(), json!(rev));
-                let location = format!("git+{}@{rev}", without_user(url));
+                let location = format!("git+{}@{rev}", without_secrets(url));
                 known.insert("downloadLocation".into(), json!(location));
             }
             Source::Archive(archive) => known.extend(downloaded(archive)),
@@ -247,7 +247,7 @@ fn id_of(kind: &str, name: &str) -> String {
 /// Where a file was taken from, and its hash.
 fn downloaded(file: &Download) -> Map<String, Value> {
     Map::from_iter([
-        ("downloadLocation".to_owned(), json!(without_user(&file.url))),
+        ("downloadLocation".to_owned(), json!(without_secrets(&file.url))),
         ("packageFileName".to_owned(), json!(file.filename)),
         ("checksums".to_owned(), checksums(&file.sha256)),
     ])
@@ -263,23 +263,10 @@ fn purl(package: &Package, supply: &Supply) -> String {
     let name = format!("pkg:pypi/{}@{version}", package.name);
     match supply {
         Supply::Index(indexes) => match &indexes.main {
-            Some(main) => format!("{name}?repository_url={}", without_user(main)),
+            Some(main) => format!("{name}?repository_url={}", without_secrets(main)),
             None => name,
         },
         Supply::Files => name,
-    }
-}
-
-/// A URL without what may be a secret.
-fn without_user(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or(url);
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = host.rsplit('@').next().unwrap_or(host);
-            format!("{scheme}://{host}{path}")
-        }
-        None => url.to_owned(),
     }
 }
 
@@ -293,14 +280,5 @@ mod tests {
             id_of("image", "registry.example/a_b:1"),
             "SPDXRef-image-registry.example-a-b-1"
         );
-    }
-
-    #[test]
-    fn a_url_keeps_no_password() {
-        assert_eq!(
-            without_user("https://user:token@files.example/a.whl?sig=1#x"),
-            "https://files.example/a.whl"
-        );
-        assert_eq!(without_user("ssh://git@git.example/a"), "ssh://git.example/a");
     }
 }

@@ -81,7 +81,7 @@ impl StoreEntry {
 /// What the stages that compile wheels read of the build context, together with all that they stand on.
 pub fn context_reads(plan: &Plan) -> BTreeSet<ContextRead> {
     compiles(plan)
-        .flat_map(|(id, _)| closure(plan, id))
+        .flat_map(|(id, _)| plan.closure(id))
         .flat_map(|id| reads(&plan.stage(id).work))
         .collect()
 }
@@ -91,7 +91,7 @@ pub fn context_reads(plan: &Plan) -> BTreeSet<ContextRead> {
 /// stands in for, is not among them: nobody can say whether two of its kind are the same.
 pub fn store_entries(plan: &Plan, contents: &BTreeMap<ContextRead, String>) -> Vec<StoreEntry> {
     let mut entries: Vec<StoreEntry> = compiles(plan)
-        .map(|(stage, wheel)| (stage, wheel, closure(plan, stage)))
+        .map(|(stage, wheel)| (stage, wheel, plan.closure(stage)))
         .filter(|(_, _, stages)| stages.iter().all(|id| is_known(&plan.stage(*id).work)))
         .map(|(stage, wheel, stages)| {
             let mut inputs = vec![
@@ -149,18 +149,6 @@ fn compiles(plan: &Plan) -> impl Iterator<Item = (StageId, &str)> {
         Work::Compile(compile) => Some((id, compile.name.as_str())),
         _ => None,
     })
-}
-
-/// A stage and all that it stands on.
-pub(super) fn closure(plan: &Plan, stage: StageId) -> BTreeSet<StageId> {
-    let mut open = vec![stage];
-    let mut found = BTreeSet::new();
-    while let Some(id) = open.pop() {
-        if found.insert(id) {
-            open.extend(plan.stage(id).work.stands_on(plan.uv));
-        }
-    }
-    found
 }
 
 fn reads(work: &Work) -> Vec<ContextRead> {
@@ -275,7 +263,7 @@ fn notes(plan: &Plan, stage: StageId, stages: &BTreeSet<StageId>) -> BTreeMap<St
                     note(&format!("{NOTE}.torch"), torch.version.clone());
                 }
             }
-            Work::Image(image) if Some(*id) == tier(plan, compile.root.base) => {
+            Work::Image(image) if Some(*id) == plan.tier(compile.root.base) => {
                 note(&format!("{NOTE}.tier"), image.reference.clone());
                 if let Some(cuda) = image.env.get("CUDA_VERSION") {
                     note(&format!("{NOTE}.cuda"), cuda.clone());
@@ -287,15 +275,6 @@ fn notes(plan: &Plan, stage: StageId, stages: &BTreeSet<StageId>) -> BTreeMap<St
     let python = plan.interpreter.rsplit('/').next().unwrap_or_default();
     note(&format!("{NOTE}.python"), python.to_owned());
     notes
-}
-
-/// The image below a stage that is a whole filesystem.
-fn tier(plan: &Plan, base: StageId) -> Option<StageId> {
-    match &plan.stage(base).work {
-        Work::System(system) => Some(system.on),
-        Work::Image(_) => Some(base),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -224,6 +224,16 @@ pub enum Provider {
     },
 }
 
+impl Provider {
+    /// The image that the interpreter comes from, if it comes from one.
+    pub fn image(&self) -> Option<&Spanned<String>> {
+        match self {
+            Self::Image { reference, .. } => Some(reference),
+            _ => None,
+        }
+    }
+}
+
 /// A file by URL and hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Download {
@@ -254,6 +264,16 @@ pub enum Uv {
     },
     /// A wheel of uv from a package index.
     Wheel(Download),
+}
+
+impl Uv {
+    /// The image that uv comes from, if it comes from one.
+    pub fn image(&self) -> Option<&Spanned<String>> {
+        match self {
+            Self::Image { reference, .. } => Some(reference),
+            Self::Wheel(_) => None,
+        }
+    }
 }
 
 /// `[system]`: operating system packages, sorted and unique.
@@ -303,6 +323,16 @@ pub enum Sccache {
     File(Download),
     /// Archives of a release of sccache, by Go architecture name (`amd64`).
     Release(BTreeMap<String, Download>),
+}
+
+impl Sccache {
+    /// The image that sccache comes from, if it comes from one.
+    pub fn image(&self) -> Option<&Spanned<String>> {
+        match self {
+            Self::Image { reference, .. } => Some(reference),
+            _ => None,
+        }
+    }
 }
 
 /// `compiler-cache.store`: where sccache keeps objects outside the builder. Address and credentials are no part of the
@@ -462,6 +492,16 @@ pub enum WheelSource {
         /// Where it is said.
         span: Spanned<()>,
     },
+}
+
+impl WheelSource {
+    /// The image that the source comes from, if it comes from one.
+    pub fn image(&self) -> Option<&Spanned<String>> {
+        match self {
+            Self::Image { reference, .. } => Some(reference),
+            _ => None,
+        }
+    }
 }
 
 impl Wheel {

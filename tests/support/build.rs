@@ -166,18 +166,11 @@ impl<'a> Build<'a> {
     pub(crate) fn succeed(&self) -> Result<Built> {
         let built = self.run()?;
         if !built.success {
-            let logs: Vec<String> = built
-                .progress
-                .vertices
-                .iter()
-                .filter(|vertex| !vertex.error.is_empty())
-                .map(|vertex| format!("{}: {}\n{}", vertex.name, vertex.error, vertex.log))
-                .collect();
             bail!(
                 "engine {}: the build failed\n{}\n{}",
                 self.engine.name,
                 built.text,
-                logs.join("\n")
+                built.progress.failures()
             );
         }
         Ok(built)

@@ -132,14 +132,7 @@ impl Called {
         if self.success {
             return Ok(self);
         }
-        let logs: Vec<String> = self
-            .progress
-            .vertices
-            .iter()
-            .filter(|vertex| !vertex.error.is_empty())
-            .map(|vertex| format!("{}: {}\n{}", vertex.name, vertex.error, vertex.log))
-            .collect();
-        bail!("the build failed\n{}\n{}", self.text, logs.join("\n"))
+        bail!("the build failed\n{}\n{}", self.text, self.progress.failures())
     }
 }
 

@@ -161,6 +161,15 @@ impl Progress {
             .collect()
     }
 
+    /// What failed steps have said, each with its error.
+    pub(crate) fn failures(&self) -> String {
+        let failed = self.vertices.iter().filter(|vertex| !vertex.error.is_empty());
+        let said: Vec<String> = failed
+            .map(|vertex| format!("{}: {}\n{}", vertex.name, vertex.error, vertex.log))
+            .collect();
+        said.join("\n")
+    }
+
     /// The vertex of exactly this name.
     pub(crate) fn named(&self, name: &str) -> Option<&Vertex> {
         self.vertices.iter().find(|vertex| vertex.name == name)

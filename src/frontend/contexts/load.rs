@@ -334,14 +334,13 @@ pub(in super::super) fn lock_paths(path: &str) -> [&str; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::options;
     use super::*;
 
     #[test]
     fn the_config_of_an_input_is_read() {
         let config = base64::engine::general_purpose::STANDARD.encode(r#"{"config":{"Env":["A=b"]}}"#);
         let metadata = format!(r#"{{"containerimage.config":"{config}"}}"#);
-        let read = |text: &str| input_config(&options(&[("input-metadata:t", text)]), "t");
+        let read = |text: &str| input_config(&Options::of(&[("input-metadata:t", text)]), "t");
         assert_eq!(
             read(&metadata).unwrap().unwrap()["config"]["Env"][0],
             serde_json::json!("A=b")
@@ -356,7 +355,7 @@ mod tests {
                 "{wrong}"
             );
         }
-        assert_eq!(input_config(&options(&[]), "t"), Ok(None));
+        assert_eq!(input_config(&Options::of(&[]), "t"), Ok(None));
     }
 
     #[test]

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::failure::Failure;
+use super::failure::{Failure, refuse};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::gateway::{Options, context_name};
-use crate::spec::{Provider, Sccache, Spanned, Spec, Tier, Uv, WheelSource};
+use crate::spec::{Spanned, Spec, Tier};
 
 mod load;
 mod previous;
@@ -87,24 +87,13 @@ fn roles(spec: &Spec) -> BTreeMap<String, BTreeSet<Role>> {
 
 /// The images that a spec names.
 fn images(spec: &Spec) -> impl Iterator<Item = &Spanned<String>> {
-    let python = match &spec.python.provider {
-        Provider::Image { reference, .. } => Some(reference),
-        Provider::System | Provider::Archive { .. } => None,
-    };
-    let uv = match &spec.uv {
-        Uv::Image { reference } => Some(reference),
-        Uv::Wheel(_) => None,
-    };
-    let sccache = match &spec.compiler_cache.sccache {
-        Sccache::Image { reference } => Some(reference),
-        Sccache::File(_) | Sccache::Release(_) => None,
-    };
-    let sources = spec.wheels.values().filter_map(|wheel| match &wheel.source {
-        WheelSource::Image { reference, .. } => Some(reference),
-        _ => None,
-    });
+    let sources = spec.wheels.values().filter_map(|wheel| wheel.source.image());
     let tiers = spec.gpu.tiers.values();
-    tiers.chain(python).chain(uv).chain(sccache).chain(sources)
+    tiers
+        .chain(spec.python.provider.image())
+        .chain(spec.uv.image())
+        .chain(spec.compiler_cache.sccache.image())
+        .chain(sources)
 }
 
 /// Refuses names that do not count, or count twice. A build without a question takes `previous` too: it may stand in a bake
@@ -128,11 +117,7 @@ pub(super) fn check(options: &Options, spec: &Spec) -> Result<(), Failure> {
             Some(_) => None,
         })
         .collect();
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(errors.into())
-    }
+    refuse(errors)
 }
 
 fn unused(name: &str, roles: &BTreeMap<String, BTreeSet<Role>>) -> Diagnostic {
@@ -189,16 +174,9 @@ mod tests {
                         [wheels.lock]\nsource = { path = \"lock\" }\n\
                         [images.app]\ntier = \"base\"\nwheels = [\"flash-attn\"]\n";
 
-    pub(super) fn options(pairs: &[(&str, &str)]) -> Options {
-        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
-            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
-        });
-        Options::from_env(env)
-    }
-
     fn checked(pairs: &[(&str, &str)]) -> Result<(), Vec<String>> {
         let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", SPEC)).unwrap();
-        match check(&options(pairs), &spec) {
+        match check(&Options::of(pairs), &spec) {
             Ok(()) => Ok(()),
             Err(Failure::Findings(findings)) => Err(findings
                 .iter()

@@ -48,13 +48,6 @@ pub(in super::super) fn previous(options: &Options, platform: &Platform) -> Resu
 mod tests {
     use super::*;
 
-    fn options(pairs: &[(&str, &str)]) -> Options {
-        let env = pairs.iter().enumerate().map(|(index, (key, value))| {
-            (format!("BUILDKIT_FRONTEND_OPT_{index}"), format!("{key}={value}"))
-        });
-        Options::from_env(env)
-    }
-
     fn said(finding: &Diagnostic) -> String {
         format!(
             "{}: {}",
@@ -64,7 +57,7 @@ mod tests {
     }
 
     fn asked(value: &str) -> Result<String, Diagnostic> {
-        let options = options(&[("context:previous", value)]);
+        let options = Options::of(&[("context:previous", value)]);
         previous(&options, &Platform::linux_amd64()).map(|reference| reference.to_string())
     }
 
@@ -74,7 +67,7 @@ mod tests {
             asked("docker-image://app").as_deref(),
             Ok("docker.io/library/app:latest")
         );
-        let options = options(&[
+        let options = Options::of(&[
             (
                 "context:previous::linux/arm64",
                 "docker-image://zot.example/arm:2",
@@ -110,7 +103,7 @@ mod tests {
             `previous` is the result of another target, and it has to be an image: write --build-context previous=docker-image://registry.example/app:1
             "
         );
-        let nothing = previous(&options(&[]), &Platform::linux_amd64()).unwrap_err();
+        let nothing = previous(&Options::of(&[]), &Platform::linux_amd64()).unwrap_err();
         insta::assert_snapshot!(said(&nothing), @r"
         there is no earlier image to compare with: name one that this spec has built: --build-context previous=docker-image://registry.example/app:1
         ");

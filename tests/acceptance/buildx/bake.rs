@@ -5,7 +5,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::called::{self, FALLS_BACK, One, Row, SAYS_NO, WORKS};
+use super::called::{self, One, Row};
+use super::table::Cell;
 use crate::Claim;
 use crate::support::buildx::{Called, bake};
 use crate::support::engine::Lab;
@@ -52,7 +53,7 @@ const ROWS: [Row; 4] = [
                     && config["Env"].to_string().contains("ABOVE=1"),
                 "{tag}: {config}"
             );
-            Ok(WORKS)
+            Ok(Cell::Works)
         },
     ),
     Row::new("bake: a tier from a Dockerfile's target, `target:`", |one| {
@@ -70,7 +71,7 @@ const ROWS: [Row; 4] = [
             &json!({ "tier": { "dockerfile": "Dockerfile" }, "result": result }),
         )?;
         ensure!(config["Env"].to_string().contains("MARK=1"), "{tag}: {config}");
-        Ok(WORKS)
+        Ok(Cell::Works)
     }),
     Row::new(
         "bake: a wheel's source from a Dockerfile's target, `target:`",
@@ -85,17 +86,17 @@ const ROWS: [Row; 4] = [
                 &json!({ "source": { "dockerfile": "Dockerfile" }, "result": result }),
             )?;
             ensure!(list == ["made.txt"], "{list:?}");
-            Ok(WORKS)
+            Ok(Cell::Works)
         },
     ),
     Row::new("`--compression zstd` of `wheelbase build` and `bake`", |one| {
         let types = pushed_types(one, "zstd")?;
         if types.iter().all(|kind| kind.ends_with("zstd")) {
-            Ok(WORKS)
+            Ok(Cell::Works)
         } else if types.iter().all(|kind| kind.ends_with("gzip")) {
-            Ok(FALLS_BACK)
+            Ok(Cell::FallsBack)
         } else {
-            Ok(SAYS_NO)
+            Ok(Cell::SaysNo)
         }
     }),
 ];
@@ -107,7 +108,7 @@ fn project(one: &One<'_>) -> Result<Project> {
 /// A target of the spec. Called directly, the frontend is named by an argument and not by the syntax line.
 fn ours(one: &One<'_>, target: &str) -> Value {
     let mut value = json!({ "dockerfile": "wheelbase.toml", "target": target, "network": "host" });
-    if one.direct {
+    if one.engine.is_direct {
         value["args"] = json!({ "BUILDKIT_SYNTAX": one.lab.frontend });
     }
     value
@@ -249,7 +250,7 @@ fn pushed_types(one: &One<'_>, compression: &str) -> Result<Vec<String>> {
         "--allow",
         "network.host",
     ]);
-    if one.direct {
+    if one.engine.is_direct {
         command.args(["--build-arg", &format!("BUILDKIT_SYNTAX={}", one.lab.frontend)]);
     }
     for (name, value) in docker.get_envs() {
@@ -273,7 +274,6 @@ fn compression(lab: &Lab) -> Result<String> {
     let one = One {
         lab,
         engine: lab.engine(),
-        direct: false,
     };
     let mut said = Vec::new();
     for (compression, end) in [("zstd", "zstd"), ("gzip", "gzip"), ("uncompressed", ".tar")] {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 
-use super::called::{self, Row, SAYS_NO, WORKS};
+use super::called::{self, Row};
+use super::table::Cell;
 use crate::Claim;
 use crate::support::buildx::{Buildx, Called, archive};
 use crate::support::engine::Lab;
@@ -127,14 +128,14 @@ const ROWS: [Row; 20] = [
         let mark = one.marked()?;
         let config = one.config(&[&format!("base=docker-image://{mark}")])?;
         ensure!(config.contains("MARK=1"), "{config}");
-        Ok(WORKS)
+        Ok(Cell::Works)
     }),
     Row::new("`--build-context IMAGE=docker-image://`", |one| {
         let mark = one.marked()?;
         let tier = format!("{}/nvidia/cuda:13.0.2-base-ubuntu22.04", one.lab.registry);
         let config = one.config(&[&format!("{tier}=docker-image://{mark}")])?;
         ensure!(config.contains("MARK=1"), "{config}");
-        Ok(WORKS)
+        Ok(Cell::Works)
     }),
     Row::new("`--build-context TIER=oci-layout://`", |one| {
         let mark = one.marked()?;
@@ -145,10 +146,10 @@ const ROWS: [Row; 20] = [
             &called,
             "names an OCI layout, and this builder knows no such thing",
         ) {
-            return Ok(SAYS_NO);
+            return Ok(Cell::SaysNo);
         }
         called.succeeded()?;
-        Ok(WORKS)
+        Ok(Cell::Works)
     }),
     Row::new("`--build-context WHEEL=folder`", |one| {
         let context = listing::project(one.lab, &["not/this.txt"])?;
@@ -225,7 +226,7 @@ const ROWS: [Row; 20] = [
             "{:?}",
             called.progress.executed()
         );
-        Ok(WORKS)
+        Ok(Cell::Works)
     }),
     Row::new("`--build-context context=`", |one| {
         let spec = listing::project(one.lab, &["not/this.txt"])?;
@@ -253,7 +254,7 @@ const ROWS: [Row; 20] = [
             "{}",
             called.text
         );
-        Ok(SAYS_NO)
+        Ok(Cell::SaysNo)
     }),
 ];
 
@@ -280,7 +281,7 @@ fn repository(lab: &Lab) -> Result<(Server, String)> {
 }
 
 /// Whether the source of the wheel has these files, and the spec where it is in the same folder.
-fn sees(build: &Buildx<'_>, files: &[&str]) -> Result<&'static str> {
+fn sees(build: &Buildx<'_>, files: &[&str]) -> Result<Cell> {
     let found = list(build)?;
     for file in files {
         ensure!(found.iter().any(|one| one == file), "no {file}: {found:?}");
@@ -292,14 +293,14 @@ fn sees(build: &Buildx<'_>, files: &[&str]) -> Result<&'static str> {
     };
     let more: Vec<&String> = found.iter().filter(|one| !known(one)).collect();
     ensure!(more.is_empty(), "too many files: {more:?}");
-    Ok(WORKS)
+    Ok(Cell::Works)
 }
 
 /// Whether the source of the wheel has these files and no others.
-fn sees_all(build: &Buildx<'_>, files: &[&str]) -> Result<&'static str> {
+fn sees_all(build: &Buildx<'_>, files: &[&str]) -> Result<Cell> {
     let found = list(build)?;
     ensure!(found == files, "{found:?}");
-    Ok(WORKS)
+    Ok(Cell::Works)
 }
 
 fn list(build: &Buildx<'_>) -> Result<Vec<String>> {
@@ -416,7 +417,6 @@ fn keys(lab: &Lab) -> Result<String> {
     let one = called::One {
         lab,
         engine: lab.engine(),
-        direct: false,
     };
     let (first, second) = (one.marked()?, one.marked()?);
     let reference = format!("{}/keys/{}:1", lab.registry, unique());

@@ -44,33 +44,33 @@ fn columns(lab: &Lab) -> [(&'static str, Engine); 4] {
 
 /// A claim for each row: each engine does what the document says.
 pub(crate) fn claims(rows: &'static [Row]) -> Vec<Claim> {
-    let claim = |row: &'static Row| {
-        let says = format!(
-            "{} does on every engine what docs/reference/buildx.md says",
-            row.option
-        );
-        Claim::new(says, move |lab| check(lab, row))
-    };
-    rows.iter().map(claim).collect()
+    rows.iter().map(|row| claim(row.option, row.measure)).collect()
 }
 
-fn check(lab: &Lab, row: &Row) -> Result<String> {
-    let mut measured = Vec::new();
-    for (name, engine) in columns(lab) {
-        let cell = (row.measure)(lab, &engine).with_context(|| format!("engine {name}"))?;
-        measured.push(cell.words());
-    }
-    let measured = measured.join(" | ");
-    let said = documented(row.option)?;
-    ensure!(
-        measured == said,
-        "measured {measured}, and the document says {said}"
-    );
-    Ok(measured)
+/// The claim that each engine does with an option what the document says.
+pub(crate) fn claim(
+    option: &'static str,
+    measure: impl Fn(&Lab, &Engine) -> Result<Cell> + 'static,
+) -> Claim {
+    let says = format!("{option} does on every engine what docs/reference/buildx.md says");
+    Claim::new(says, move |lab| {
+        let mut measured = Vec::new();
+        for (name, engine) in columns(lab) {
+            let cell = measure(lab, &engine).with_context(|| format!("engine {name}"))?;
+            measured.push(cell.words());
+        }
+        let measured = measured.join(" | ");
+        let said = documented(option)?;
+        ensure!(
+            measured == said,
+            "measured {measured}, and the document says {said}"
+        );
+        Ok(measured)
+    })
 }
 
 /// The cells of a row of the document.
-pub(crate) fn documented(option: &str) -> Result<String> {
+fn documented(option: &str) -> Result<String> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/buildx.md");
     let page = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let start = format!("| {option} | ");
