@@ -12,9 +12,7 @@ use super::Input;
 use super::build::{context_of, output};
 use super::wheels::{Answer, Common, OUTPUT};
 use crate::platform::Platform;
-
-/// The group with the compiled wheels.
-const WHEEL_STORE: &str = "wheel-store";
+use crate::spec::WHEEL_STORE;
 
 /// What is replaced by the name of the image in a tag.
 const IMAGE: &str = "{image}";
@@ -23,7 +21,8 @@ const IMAGE: &str = "{image}";
 ///
 /// `wheelbase bake --tag registry.example/app:{image} | docker buildx bake -f - --push` builds and pushes them at the same
 /// time, with zstd layers. With `--wheel-store` the file has a target for each compiled wheel too, and the group `wheel-store`,
-/// which pushes them under their keys: that asks the builder what the keys are, so build it at once.
+/// which pushes them under their keys: that asks the builder what the keys are, so build it at once. The target `wheel-store`
+/// of `docker buildx build` is another thing: it leaves all wheels in one folder.
 #[derive(Debug, Args)]
 pub(super) struct Bake {
     /// The images; all of them when none is named.

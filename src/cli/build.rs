@@ -21,7 +21,8 @@ use crate::plan::{COUNTS, Counted, read_report};
 /// wheel.
 #[derive(Debug, Args)]
 pub(super) struct Build {
-    /// The image to build; the spec's default when none is named.
+    /// The image to build, or another target: a compiled wheel, `wheel-store` for all of them, or `cache-` and one of these
+    /// names to fill caches and leave nothing. The spec's default image when none is named.
     image: Option<String>,
     /// The spec.
     #[arg(short, long, default_value = "wheelbase.toml")]

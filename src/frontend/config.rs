@@ -1,10 +1,13 @@
 //! The last touches of an image's config: what the client says beside the spec.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::diagnostic::Diagnostic;
 use crate::gateway::Options;
 use crate::plan::HISTORY_COMMENT;
+use crate::platform::Platform;
 
 /// Lays the client's labels over those of the config, and puts its time on what is the image's own: the image, and the
 /// lines of its history that the tier has not brought (`commitToHistory` of BuildKit's `dockerfile2llb`).
@@ -23,6 +26,15 @@ pub(super) fn finish(mut config: Value, options: &Options) -> Result<Vec<u8>, Di
         config["created"] = time;
     }
     Ok(config.to_string().into_bytes())
+}
+
+/// The config of an image without a process: files alone.
+pub(super) fn bare(platform: &Platform, labels: &BTreeMap<String, String>) -> Value {
+    json!({
+        "architecture": platform.architecture,
+        "os": platform.os,
+        "config": { "Labels": labels },
+    })
 }
 
 /// Seconds since 1970, of a year up to 9999, as RFC 3339 writes them. The days are counted from 1 March of the year 0, so

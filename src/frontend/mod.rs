@@ -3,7 +3,7 @@
 //! BuildKit starts this program in the frontend image and talks to it over standard input and output. Everything
 //! that goes wrong is an answer to the user, with the line of the spec where there is one; nothing is printed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures_util::future::try_join_all;
 use serde_json::Value;
@@ -12,13 +12,14 @@ use crate::diagnostic::Diagnostic;
 use crate::gateway::{
     self, Attestation, BuildResult, Client, Options, PlatformImage, Reference, Returned, Solve,
 };
-use crate::llb::{Counting, Emitted, NoCache, Surroundings, emit};
+use crate::llb::{Counting, Emitted, NoCache, Surroundings};
 use crate::plan;
 
 mod attest;
 mod config;
 mod contexts;
 mod failure;
+mod goal;
 mod ignore;
 mod place;
 mod prepare;
@@ -33,7 +34,8 @@ mod wheel_store;
 use attest::Sbom;
 use contexts::Named;
 use failure::Failure;
-use prepare::{Goal, Prepared};
+use goal::{Goal, Product};
+use prepare::Prepared;
 use read::Read;
 use resolve::Questions;
 
@@ -72,7 +74,7 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
         goal,
         questions,
     } = prepared;
-    let mut warnings = read.warnings(Some(goal.name()));
+    let mut warnings = read.warnings(Some(&goal));
     warnings.extend(remarks);
     read.tell(client, &warnings).await;
     if let Some(error) = read.settings.verdict(&warnings) {
@@ -82,12 +84,7 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
     // Platforms are built next to each other, as stages are.
     let built = questions.into_iter().map(async |questions| {
         let platform = questions.platform.clone();
-        let built = match &goal {
-            Goal::Image(image) => {
-                build(client, options, &read, image, questions, sbom.as_ref(), began).await?
-            }
-            Goal::Wheel(name) => wheel::build(client, options, &read, name, questions, began).await?,
-        };
+        let built = build(client, options, &read, &goal, questions, sbom.as_ref(), began).await?;
         Ok::<_, Failure>((platform, built))
     });
     let mut images = Vec::new();
@@ -135,21 +132,23 @@ struct Built {
     attestations: Vec<Attestation>,
 }
 
-/// One image for one platform. The metadata of the build has the compact plan, what the compiler cache did, and which wheels
-/// the store had.
+/// The target for one platform. The metadata of the build has the compact plan of an image, what the compiler cache did, and
+/// which wheels the store had.
 async fn build(
     client: &Client,
     options: &Options,
     read: &Read,
-    image: &str,
+    goal: &Goal,
     questions: Questions,
     sbom: Option<&Sbom>,
     began: u64,
 ) -> Result<Built, Failure> {
+    let Product::Image(image) = &goal.product else {
+        return wheel::build(client, options, read, goal, questions, began).await;
+    };
     let platform = questions.platform.clone();
-    let images = BTreeSet::from([image.to_owned()]);
     let surroundings = surroundings(client, options, read, &questions.named)?;
-    let mut plan = prepare::planned(read, &images, questions).await?;
+    let mut plan = prepare::planned(read, &goal.images(&read.spec), questions).await?;
     failure::check_patterns(&plan, &surroundings)?;
     let mut metadata = vec![(plan::LABEL, plan::compact(&plan, image).unwrap_or_default())];
     let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
@@ -158,7 +157,7 @@ async fn build(
     }
     wheel_store::take(&mut plan, &looked);
     failure::refuse(plan::foreign(&plan, image))?;
-    let mut emitted = emit(&plan, image, &surroundings);
+    let mut emitted = goal.emit(&plan, &[], &surroundings);
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
 
@@ -169,11 +168,15 @@ async fn build(
     );
     let reported = reported?;
     let reference = reference?;
-    let config = config::finish(plan.images[image].config.clone(), options)?;
-    let base = plan::tier_config(&plan, image).map(|config| config.to_string().into_bytes());
     read.tell(client, &reported.warnings).await;
     metadata.extend(reports::tell(client, read, &plan, reported.counts, began).await);
-    let attestations = match sbom {
+    // What is empty stands on nothing and holds nothing that could be attested.
+    let (config, base) = if goal.only_cache {
+        (config::bare(&platform, &BTreeMap::new()), None)
+    } else {
+        (plan.images[image].config.clone(), plan::tier_config(&plan, image))
+    };
+    let attestations = match sbom.filter(|_| !goal.only_cache) {
         Some(sbom) => sbom.attest(client, options, &plan, image, &mut emitted).await?,
         None => Vec::new(),
     };
@@ -181,8 +184,8 @@ async fn build(
         image: PlatformImage {
             platform,
             reference,
-            config,
-            base,
+            config: config::finish(config, options)?,
+            base: base.map(|config| config.to_string().into_bytes()),
             epoch: options.source_date_epoch()?,
         },
         metadata,

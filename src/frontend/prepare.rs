@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::contexts;
 use super::failure::Failure;
+use super::goal::Goal;
 use super::place::Places;
 use super::read::{self, Read};
 use super::resolve::Questions;
@@ -13,32 +14,6 @@ use crate::gateway::{Client, Options};
 use crate::plan::{self, Builder, Plan, Request};
 use crate::platform::Platform;
 use crate::spec::Spec;
-
-/// What is built, by its name in the spec.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Goal {
-    /// An image.
-    Image(String),
-    /// A compiled wheel: an image of its files, for a wheel store.
-    Wheel(String),
-}
-
-impl Goal {
-    /// Its name in the spec.
-    pub(super) fn name(&self) -> &str {
-        match self {
-            Self::Image(name) | Self::Wheel(name) => name,
-        }
-    }
-
-    /// The images that are planned for it: a wheel is compiled as the images that use it need it.
-    pub(super) fn images(&self, spec: &Spec) -> BTreeSet<String> {
-        match self {
-            Self::Image(image) => BTreeSet::from([image.clone()]),
-            Self::Wheel(_) => spec.images.keys().cloned().collect(),
-        }
-    }
-}
 
 /// All that plans are made from.
 pub(super) struct Prepared {
@@ -55,11 +30,8 @@ pub(super) async fn prepare(
     platforms: Vec<Platform>,
 ) -> Result<Prepared, Failure> {
     let choose = |spec: &Spec| {
-        let goal = choose(spec, options.target())?;
-        let image = match &goal {
-            Goal::Image(image) => Some(image.clone()),
-            Goal::Wheel(_) => None,
-        };
+        let goal = Goal::choose(spec, options.target())?;
+        let image = goal.image().map(str::to_owned);
         Ok((goal, image))
     };
     let (read, goal, questions) = prepare_for(client, options, platforms, choose).await?;
@@ -189,38 +161,4 @@ pub(super) async fn planned(
     request.resolved = &answers.image;
     request.builder = builder_with(&answers.builder);
     Ok(plan::plan(&request)?)
-}
-
-/// What is built: the target, the spec's default image, or the only one there is.
-pub(super) fn choose(spec: &Spec, target: Option<&str>) -> Result<Goal, Diagnostic> {
-    let names: Vec<&str> = spec.images.keys().map(String::as_str).collect();
-    let wanted = match (target, &spec.default, names.as_slice()) {
-        (Some(target), _, _) => target,
-        (None, Some(default), _) => default.get_ref(),
-        (None, None, [only]) => only,
-        (None, None, []) => return Err(Diagnostic::error(format!("{} has no images", spec.file.name))),
-        (None, None, _) => {
-            return Err(
-                Diagnostic::error(format!("{} has {} images", spec.file.name, names.len())).help(format!(
-                    "name one with --target ({}), or write default = \"{}\" at the top of the file",
-                    names.join(", "),
-                    names[0]
-                )),
-            );
-        }
-    };
-    if spec.images.contains_key(wanted) {
-        return Ok(Goal::Image(wanted.to_owned()));
-    }
-    let wheels = spec.wheels.iter().filter(|(_, wheel)| wheel.is_compiled());
-    let wheels: Vec<&str> = wheels.map(|(name, _)| name.as_str()).collect();
-    if wheels.contains(&wanted) {
-        return Ok(Goal::Wheel(wanted.to_owned()));
-    }
-    let targets = names.iter().chain(&wheels);
-    let help = match crate::diagnostic::nearest(wanted, targets.copied()) {
-        Some(near) => format!("did you mean --target {near}?"),
-        None => format!("the images of {} are: {}", spec.file.name, names.join(", ")),
-    };
-    Err(Diagnostic::error(format!("there is no target `{wanted}`")).help(help))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::contexts::lock_paths;
 use super::failure::Failure;
+use super::goal::Goal;
 use super::ignore;
 use super::place::{Folder, Place, Places};
 use crate::diagnostic::{Diagnostic, SourceFile};
@@ -87,10 +88,10 @@ pub(super) struct Read {
 
 impl Read {
     /// What will build but is probably not meant: of all that the spec has, or of what a target is made of.
-    pub(super) fn warnings(&self, target: Option<&str>) -> Vec<Diagnostic> {
+    pub(super) fn warnings(&self, target: Option<&Goal>) -> Vec<Diagnostic> {
         let warnings = self.settings.keep(self.warnings.clone());
         match target {
-            Some(target) => self.spec.about([target], warnings),
+            Some(target) => self.spec.about(target.names(&self.spec), warnings),
             None => warnings,
         }
     }

@@ -1,48 +1,48 @@
-//! A target that is a compiled wheel: an image of its files, to be pushed to a wheel store or copied out.
+//! A target that is compiled wheels: an image of their files, to be pushed to a wheel store or copied out.
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
 use super::failure::{self, Failure};
+use super::goal::{Goal, Product};
 use super::prepare;
 use super::read::Read;
 use super::resolve::Questions;
 use super::{Built, config, reports, solve_image, surroundings, wheel_store};
-use crate::diagnostic::Diagnostic;
 use crate::gateway::{Client, Options, PlatformImage};
-use crate::llb::emit_wheel;
-use crate::plan::{self, Plan, StageId};
-use crate::spec::Spec;
+use crate::plan;
 
-/// One wheel for one platform, as the images that use it need it. One that the store has is given as it is.
+/// Wheels for one platform, as the images that use them need them. One that the store has is given as it is. What a wheel was
+/// made from is said of a single one: many have no one key.
 pub(super) async fn build(
     client: &Client,
     options: &Options,
     read: &Read,
-    name: &str,
+    goal: &Goal,
     questions: Questions,
     began: u64,
 ) -> Result<Built, Failure> {
     let platform = questions.platform.clone();
-    let images = read.spec.images.keys().cloned().collect();
     let surroundings = surroundings(client, options, read, &questions.named)?;
-    let mut plan = prepare::planned(read, &images, questions).await?;
-    let stage = stage(&read.spec, &plan, name)?;
+    let mut plan = prepare::planned(read, &goal.images(&read.spec), questions).await?;
+    let stages = goal.stages(&read.spec, &plan)?;
     failure::check_patterns(&plan, &surroundings)?;
     let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
-    let this: Vec<_> = looked
+    let these: Vec<_> = looked
         .into_iter()
-        .filter(|one| one.entry.stage == stage)
+        .filter(|one| stages.contains(&one.entry.stage))
         .collect();
-    let annotations: BTreeMap<String, String> = this.iter().flat_map(|one| one.entry.notes.clone()).collect();
     let mut metadata = Vec::new();
-    if !this.is_empty() {
-        metadata.push((plan::STORED, wheel_store::report(&this)));
+    if !these.is_empty() {
+        metadata.push((plan::STORED, wheel_store::report(&these)));
     }
-    wheel_store::take(&mut plan, &this);
-    failure::refuse(plan::foreign_stage(&plan, stage))?;
-    let mut emitted = emit_wheel(&plan, stage, &surroundings);
+    wheel_store::take(&mut plan, &these);
+    failure::refuse(
+        stages
+            .iter()
+            .flat_map(|stage| plan::foreign_stage(&plan, *stage))
+            .collect(),
+    )?;
+    let mut emitted = goal.emit(&plan, &stages, &surroundings);
     emitted.graph.set_origin(&read.spec.file, read.origin.clone());
     failure::check_capabilities(client, &emitted)?;
     let (counts, reference) = tokio::join!(
@@ -52,38 +52,28 @@ pub(super) async fn build(
     let reference = reference?;
     let counts = counts?;
     metadata.extend(reports::tell(client, read, &plan, counts, began).await);
-    let mut labels = annotations.clone();
-    for one in &this {
+    let single = these
+        .iter()
+        .filter(|_| matches!(goal.product, Product::Wheel(_)) && !goal.only_cache);
+    let mut annotations = BTreeMap::new();
+    let mut labels = BTreeMap::new();
+    for one in single {
+        annotations.extend(one.entry.notes.clone());
+        labels.extend(one.entry.notes.clone());
         let parts = serde_json::to_string(&one.entry.parts).unwrap_or_default();
         labels.insert(plan::PARTS.to_owned(), parts);
     }
-    let config = json!({
-        "architecture": platform.architecture,
-        "os": platform.os,
-        "config": { "Labels": labels },
-    });
+    let config = config::finish(config::bare(&platform, &labels), options)?;
     Ok(Built {
         image: PlatformImage {
             platform,
             reference,
-            config: config::finish(config, options)?,
+            config,
             base: None,
             epoch: options.source_date_epoch()?,
         },
         metadata,
         annotations,
         attestations: Vec::new(),
-    })
-}
-
-/// The stage that compiles a wheel.
-pub(super) fn stage(spec: &Spec, plan: &Plan, name: &str) -> Result<StageId, Diagnostic> {
-    plan::compile_of(plan, name).ok_or_else(|| {
-        let error = Diagnostic::error(format!("no image has the wheel `{name}`"))
-            .help("name it in `wheels` of an image: what it is compiled against is decided there");
-        match spec.wheels.get(name) {
-            Some(wheel) => error.at(spec.locate(&wheel.name), "declared here"),
-            None => error,
-        }
     })
 }

@@ -35,7 +35,7 @@ mod testing;
 pub use caps::Cap;
 pub use emit::{
     Counting, Emitted, NoCache, Reports, SCANNED, Sandbox, Scan, Surroundings, emit, emit_file, emit_reads,
-    emit_wheel,
+    emit_wheel, emit_wheels,
 };
 pub use exec::{Exec, Executed, ExtraHost, Network, ProxyEnv, Resources, SecretEnv, Security, Ulimit};
 pub use file::{Action, Copy, File, Mkdir, Mkfile, Owner, Rm, Symlink, Timestamp, User};

@@ -1,9 +1,32 @@
 //! What the tests of this room ask a graph.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Graph, Output};
+use crate::diagnostic::SourceFile;
+use crate::lock::Manifests;
+use crate::plan::{Plan, Request, StandIns, plan};
+use crate::platform::Platform;
 use crate::proto::pb;
+use crate::spec::Spec;
+
+/// The plan of all images of a spec that needs no lock, for `linux/amd64`, with no registry asked.
+pub(crate) fn planned(text: &str) -> Plan {
+    let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", text)).unwrap();
+    let images: BTreeSet<String> = spec.images.keys().cloned().collect();
+    plan(&Request {
+        spec: &spec,
+        lock: None,
+        projects: &BTreeMap::new(),
+        manifests: &Manifests::default(),
+        platform: Platform::linux_amd64(),
+        builder: None,
+        stand_ins: &StandIns::default(),
+        resolved: &BTreeMap::new(),
+        images: &images,
+    })
+    .unwrap()
+}
 
 /// The source operation behind an edge.
 pub(crate) fn source(graph: &Graph, output: Output) -> pb::SourceOp {

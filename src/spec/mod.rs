@@ -52,5 +52,5 @@ pub use decode::{
     DEFAULT_UV_IMAGE,
 };
 pub use model::*;
-pub use names::normalise;
+pub use names::{WHEEL_STORE, normalise};
 pub use reference::Reference;

@@ -92,8 +92,17 @@ pub(super) fn requirement(text: &str) -> Result<Requirement, Problem> {
     })
 }
 
+/// The target that is all compiled wheels, and the group of a bake file that pushes them. Nothing else can be called so.
+pub const WHEEL_STORE: &str = "wheel-store";
+
 /// A name of an image: it becomes a target, and part of names of caches.
 pub(super) fn image(text: &str) -> Result<(), Problem> {
+    if text == WHEEL_STORE {
+        return Err(Problem::new(
+            format!("an image cannot be called `{WHEEL_STORE}`"),
+            "that target is all compiled wheels; give the image another name",
+        ));
+    }
     let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     if text.starts_with(first) && text.chars().all(|c| first(c) || matches!(c, '.' | '_' | '-')) {
         return Ok(());

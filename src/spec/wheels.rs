@@ -65,6 +65,14 @@ pub(super) fn decode(
             continue;
         }
         let wheel = wheel(name, &normal, &section, mirror, findings);
+        if normal == names::WHEEL_STORE && wheel.is_compiled() {
+            findings.error(
+                wheel.name.span(),
+                format!("a compiled wheel cannot be the target `{normal}`"),
+                "that target is all compiled wheels",
+                "compile it elsewhere, and take the file: source = { wheel = \"wheels/...whl\" }",
+            );
+        }
         wheels.insert(normal, wheel);
     }
     check_provided(&wheels, findings);

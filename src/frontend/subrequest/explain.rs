@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::super::contexts;
 use super::super::failure::Failure;
-use super::super::prepare::{self, Goal, Prepared};
+use super::super::goal::Product;
+use super::super::prepare::{self, Prepared};
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{BuildResult, Client, Options};
 use crate::llb::Reference;
@@ -33,15 +34,14 @@ pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildRe
         goal,
         questions,
     } = prepare::prepare(client, options, platforms).await?;
-    let image = match goal {
-        Goal::Image(image) => image,
-        Goal::Wheel(wheel) => {
-            return Err(
-                Diagnostic::error(format!("`{wheel}` is a wheel and not an image"))
-                    .help("name an image with --target: its wheels are compared with it")
-                    .into(),
-            );
-        }
+    let Some(image) = goal.image().map(str::to_owned) else {
+        let error = match goal.product {
+            Product::Wheel(wheel) => format!("`{wheel}` is a wheel and not an image"),
+            _ => format!("`{goal}` is no image"),
+        };
+        return Err(Diagnostic::error(error)
+            .help("name an image with --target: its wheels are compared with it")
+            .into());
     };
     let images = BTreeSet::from([image.clone()]);
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;
+use super::super::goal::Goal;
 use super::super::prepare;
 use super::places::Sources;
 use crate::diagnostic::{Diagnostic, Location, SourceFile};
@@ -61,10 +62,10 @@ async fn look(client: &Client, options: &Options) -> Result<Results, Failure> {
         Err(failure) => return Err(failure),
     };
     let goal = match options.target() {
-        Some(target) => Some(prepare::choose(&read.spec, Some(target))?),
+        Some(target) => Some(Goal::choose(&read.spec, Some(target))?),
         None => None,
     };
-    let warnings = read.warnings(goal.as_ref().map(prepare::Goal::name));
+    let warnings = read.warnings(goal.as_ref());
     let images: BTreeSet<String> = match &goal {
         Some(goal) => goal.images(&read.spec),
         None => read.spec.images.keys().cloned().collect(),

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;
-use super::super::prepare::{self, Goal};
-use super::super::{surroundings, wheel};
+use super::super::goal::Goal;
+use super::super::{prepare, surroundings};
 use super::places::{Sources, columns};
 use crate::diagnostic::Location;
 use crate::gateway::{BuildResult, Client, Options};
-use crate::llb::{Graph, emit, emit_wheel};
+use crate::llb::Graph;
 use crate::plan::{self, Plan};
 use crate::proto::pb;
 use crate::spec::{Arg, Spec};
@@ -28,15 +28,13 @@ pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildRe
     let platforms = prepare::platforms(client, options)?;
     let platforms = platforms.into_iter().take(1).collect();
     let (read, questions) = prepare::prepare_all(client, options, platforms).await?;
-    let goal = prepare::choose(&read.spec, options.target())?;
+    let goal = Goal::choose(&read.spec, options.target())?;
     let mut outline = Outline::new(&read.spec, &goal);
     for questions in &questions {
         let surroundings = surroundings(client, options, &read, &questions.named)?;
         let plan = prepare::unresolved(&read, &goal.images(&read.spec), questions)?;
-        let emitted = match &goal {
-            Goal::Image(image) => emit(&plan, image, &surroundings),
-            Goal::Wheel(name) => emit_wheel(&plan, wheel::stage(&read.spec, &plan, name)?, &surroundings),
-        };
+        let stages = goal.stages(&read.spec, &plan)?;
+        let emitted = goal.emit(&plan, &stages, &surroundings);
         outline.read(&emitted.graph);
         outline.require_store(&read.spec, &plan);
     }
@@ -67,14 +65,9 @@ struct Outline {
 
 impl Outline {
     fn new(spec: &Spec, goal: &Goal) -> Self {
-        let name = goal.name();
-        let description = match goal {
-            Goal::Image(_) => spec.images.get(name).and_then(|image| image.description.clone()),
-            Goal::Wheel(_) => spec.wheels.get(name).and_then(|wheel| wheel.description.clone()),
-        };
         Self {
-            name: name.to_owned(),
-            description,
+            name: goal.to_string(),
+            description: goal.described(spec).map(str::to_owned),
             secrets: BTreeMap::new(),
             ssh: BTreeMap::new(),
             cache: BTreeMap::new(),
@@ -262,8 +255,9 @@ mod tests {
         [wheels.two]\nsource = { git = \"https://git.example/two\", rev = \"4123456789012345678901234567890123456789\", token = \"TWO\" }\n\
         [images.serve]\nwheels = [\"one\", \"two\"]\ndescription = \"the service\"\nsystem = [\"libgomp1\"]\n";
 
-    fn outline(goal: &Goal) -> (Spec, Outline) {
+    fn outline(target: &str) -> (Spec, Outline) {
         let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", SPEC)).unwrap();
+        let goal = Goal::choose(&spec, Some(target)).unwrap();
         let plan = plan::plan(&Request {
             spec: &spec,
             lock: None,
@@ -277,11 +271,9 @@ mod tests {
         })
         .unwrap();
         let surroundings = Surroundings::default();
-        let emitted = match goal {
-            Goal::Image(name) => emit(&plan, name, &surroundings),
-            Goal::Wheel(name) => emit_wheel(&plan, wheel::stage(&spec, &plan, name).unwrap(), &surroundings),
-        };
-        let mut outline = Outline::new(&spec, goal);
+        let stages = goal.stages(&spec, &plan).unwrap();
+        let emitted = goal.emit(&plan, &stages, &surroundings);
+        let mut outline = Outline::new(&spec, &goal);
         outline.read(&emitted.graph);
         outline.require_store(&spec, &plan);
         (spec, outline)
@@ -289,7 +281,7 @@ mod tests {
 
     #[test]
     fn an_image_asks_for_all_that_its_steps_ask_for() {
-        let (spec, outline) = outline(&Goal::Image("serve".into()));
+        let (spec, outline) = outline("serve");
         let ids: BTreeSet<&str> = outline.secrets.keys().map(String::as_str).collect();
         assert!(
             ids.is_superset(&BTreeSet::from(["GIT_AUTH_HEADER", "TWO", "ca", "sccache"])),
@@ -326,9 +318,19 @@ mod tests {
 
     #[test]
     fn a_wheel_asks_for_its_own() {
-        let (_, outline) = outline(&Goal::Wheel("two".into()));
+        let (_, outline) = outline("two");
         assert!(outline.ssh.is_empty());
         assert!(outline.secrets.contains_key("TWO"));
+    }
+
+    #[test]
+    fn all_wheels_and_a_target_for_caches_ask_for_what_they_are_made_of() {
+        for target in ["wheel-store", "cache-wheel-store", "cache-serve"] {
+            let (spec, outline) = outline(target);
+            assert!(outline.ssh["default"].required, "{target}");
+            assert!(outline.secrets.contains_key("TWO"), "{target}");
+            assert_eq!(outline.json(&spec)["name"], target);
+        }
     }
 
     #[test]
@@ -338,7 +340,7 @@ mod tests {
             [images.serve]\nenv = { WORKERS = \"${WORKERS}\" }\n";
         let given = BTreeMap::from([("WORKERS".to_owned(), "4".to_owned())]);
         let (spec, _) = Spec::parse_with(&SourceFile::new("wheelbase.toml", text), &given).unwrap();
-        let outline = Outline::new(&spec, &Goal::Image("serve".to_owned()));
+        let outline = Outline::new(&spec, &Goal::choose(&spec, None).unwrap());
         let json = outline.json(&spec);
         let names: Vec<&Value> = json["args"]
             .as_array()

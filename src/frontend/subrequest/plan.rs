@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use super::super::failure::Failure;
+use super::super::goal::Goal;
 use super::super::prepare;
 use crate::gateway::{BuildResult, Client, Options};
 use crate::plan::show;
@@ -21,7 +22,7 @@ pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildRe
     let platforms = prepare::platforms(client, options)?;
     let (read, questions) = prepare::prepare_all(client, options, platforms).await?;
     let images = match options.target() {
-        Some(target) => prepare::choose(&read.spec, Some(target))?.images(&read.spec),
+        Some(target) => Goal::choose(&read.spec, Some(target))?.images(&read.spec),
         None => read.spec.images.keys().cloned().collect(),
     };
     let (mut plans, mut texts) = (Vec::new(), Vec::new());

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;
+use super::super::goal::Goal;
 use super::super::place::Places;
-use super::super::{prepare, read};
+use super::super::read;
 use super::places::{Sources, columns};
 use crate::diagnostic::Location;
 use crate::gateway::{BuildResult, Client, Options};
-use crate::spec::{Spec, Tier};
+use crate::spec::Spec;
 
 /// Version of the answer's JSON, BuildKit's.
 pub(super) const VERSION: &str = "1.0.0";
@@ -32,7 +33,7 @@ struct Target {
     default: bool,
     description: String,
     base: Option<String>,
-    location: Location,
+    location: Option<Location>,
 }
 
 struct List<'a> {
@@ -41,45 +42,18 @@ struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Images first, then the wheels that are compiled; both in the order of the file.
     fn of(spec: &'a Spec) -> Self {
-        let default = prepare::choose(spec, None).ok();
-        let base = |tier: Tier| Some(spec.gpu.tiers.get(&tier)?.get_ref().clone());
-        let mut images: Vec<_> = spec.images.values().collect();
-        images.sort_by_key(|image| image.name.span().start);
-        let images = images.into_iter().map(|image| {
-            let tier = *image.tier.get_ref();
-            let name = image.name.get_ref().clone();
-            Target {
-                default: default.as_ref().is_some_and(|goal| goal.name() == name),
-                description: image
-                    .description
-                    .clone()
-                    .unwrap_or_else(|| format!("image on tier {}", tier.as_str())),
-                base: base(tier),
-                location: spec.locate(&image.name),
-                name,
-            }
-        });
-        let mut wheels: Vec<_> = spec
-            .wheels
-            .iter()
-            .filter(|(_, wheel)| wheel.is_compiled())
-            .collect();
-        wheels.sort_by_key(|(_, wheel)| wheel.name.span().start);
-        let wheels = wheels.into_iter().map(|(name, wheel)| Target {
-            name: name.clone(),
-            default: false,
-            description: wheel
-                .description
-                .clone()
-                .unwrap_or_else(|| "compiled wheel".to_owned()),
-            base: base(Tier::Devel),
-            location: spec.locate(&wheel.name),
+        let default = Goal::choose(spec, None).ok();
+        let targets = Goal::all(spec).into_iter().map(|goal| Target {
+            name: goal.to_string(),
+            default: default.as_ref() == Some(&goal),
+            description: goal.description(spec),
+            base: goal.base(spec),
+            location: goal.location(spec),
         });
         Self {
             spec,
-            targets: images.chain(wheels).collect(),
+            targets: targets.collect(),
         }
     }
 
@@ -98,7 +72,9 @@ impl<'a> List<'a> {
                 if let Some(base) = &target.base {
                     value.insert("base".to_owned(), json!(base));
                 }
-                value.insert("location".to_owned(), sources.place(&target.location));
+                if let Some(location) = &target.location {
+                    value.insert("location".to_owned(), sources.place(location));
+                }
                 Value::Object(value)
             })
             .collect();
@@ -129,11 +105,17 @@ mod tests {
         let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", text)).unwrap();
         let list = List::of(&spec);
         insta::assert_snapshot!(list.text(), @r"
-        TARGET          DESCRIPTION
-        train           image on tier devel
-        serve (default) the service
-        zed             compiled wheel
-        add             sums
+        TARGET            DESCRIPTION
+        train             image on tier devel
+        serve (default)   the service
+        zed               compiled wheel
+        add               sums
+        wheel-store       all compiled wheels in one folder
+        cache-train       train for caches, with nothing left of it
+        cache-serve       serve for caches, with nothing left of it
+        cache-zed         zed for caches, with nothing left of it
+        cache-add         add for caches, with nothing left of it
+        cache-wheel-store wheel-store for caches, with nothing left of it
         ");
         let json = list.json();
         assert_eq!(json["targets"][1]["default"], true);
@@ -144,6 +126,8 @@ mod tests {
         );
         assert_eq!(json["targets"][3]["name"], "add");
         assert_eq!(json["targets"][3]["location"]["ranges"][0]["start"]["line"], 11);
+        assert_eq!(json["targets"][4].get("location"), None);
+        assert_eq!(json["targets"][6]["location"], json["targets"][1]["location"]);
         assert_eq!(json["sources"].as_array().map(Vec::len), Some(1));
     }
 }

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::Location;
-use crate::plan::{ContextRead, Plan, PythonSource, ReadyWheel, Root, StageId, Work};
+use crate::plan::{Plan, PythonSource, ReadyWheel, Root, StageId, Work};
 
 use super::{
     Copy, ExtraHost, File, Given, Graph, HttpSource, ImageSource, Metadata, Mkdir, Mount, Network, Output,
@@ -26,17 +26,20 @@ mod compile;
 mod context;
 mod layers;
 mod no_cache;
+mod nothing;
 mod progress;
 mod reports;
 mod sandbox;
 mod scan;
 mod source;
 mod steps;
+mod wheels;
 
 pub use no_cache::NoCache;
 pub use reports::Reports;
 pub use sandbox::Sandbox;
 pub use scan::{SCANNED, Scan, emit_file};
+pub use wheels::{emit_reads, emit_wheel, emit_wheels};
 
 /// What a graph depends on beside the plan: the client, and what the daemon can do.
 #[derive(Debug, Clone)]
@@ -135,67 +138,6 @@ pub fn emit(plan: &Plan, image: &str, surroundings: &Surroundings) -> Emitted {
         reports,
         compiled_in: emitter.compiled_in,
     }
-}
-
-/// Translates one compiled wheel of a plan into an image that holds its files at its root. One that comes from a store is
-/// that image already.
-pub fn emit_wheel(plan: &Plan, wheel: StageId, surroundings: &Surroundings) -> Emitted {
-    let name = &plan.stage(wheel).name;
-    let mut emitter = Emitter::new(plan, name, surroundings, plan.stage(wheel).location.as_ref());
-    let files = emitter.folder(wheel);
-    let image = if matches!(plan.stage(wheel).work, Work::Stored { .. }) {
-        files
-    } else {
-        let mut copy = whole(files);
-        copy.timestamp = Some(Timestamp::from_seconds(EPOCH));
-        let metadata = emitter.named(format!("[{name}] take files"));
-        emitter.graph.file(File::scratch().copy(copy), metadata)
-    };
-    let reports = emitter.reports(&[], &[], None);
-    Emitted {
-        graph: emitter.graph,
-        image,
-        reports,
-        compiled_in: emitter.compiled_in,
-    }
-}
-
-/// What is read of the build context, in one folder: each part in a folder `0`, `1` and so on of it.
-pub fn emit_reads(
-    plan: &Plan,
-    reads: &BTreeSet<ContextRead>,
-    surroundings: &Surroundings,
-) -> (Graph, Output) {
-    let mut emitter = Emitter::new(plan, "wheel store", surroundings, None);
-    let file = reads
-        .iter()
-        .enumerate()
-        .fold(File::scratch(), |file, (index, read)| {
-            let dest = format!("/{index}/");
-            let context = emitter.files(read.context.as_deref());
-            let mut copy = emitter.part_of(context, &read.path, &dest, &read.include, &read.exclude);
-            copy.follow_symlinks = true;
-            file.copy(copy)
-        });
-    let metadata = emitter
-        .named("[wheel store] take sources")
-        .locations(readers(plan));
-    let folder = emitter.graph.file(file, metadata);
-    (emitter.graph, folder)
-}
-
-/// The places of what reads the build context, each once.
-fn readers(plan: &Plan) -> Vec<Location> {
-    let mut places: Vec<Location> = Vec::new();
-    for (_, stage) in plan.iter() {
-        if let Some(location) = &stage.location
-            && !stage.work.context_paths().is_empty()
-            && !places.contains(location)
-        {
-            places.push(location.clone());
-        }
-    }
-    places
 }
 
 /// Layer numbers for progress lines: the base is 1.

@@ -54,12 +54,9 @@ mod tests {
 
     use super::super::{NoCache, Surroundings, emit};
     use super::*;
-    use crate::diagnostic::SourceFile;
-    use crate::lock::Manifests;
-    use crate::plan::{Plan, Request, plan};
-    use crate::platform::Platform;
+    use crate::llb::testing;
+    use crate::plan::Plan;
     use crate::proto::pb;
-    use crate::spec::Spec;
 
     fn planned() -> Plan {
         let text = "name = \"job\"\n[gpu]\narchs = [\"9.0\"]\n\
@@ -68,19 +65,7 @@ mod tests {
                     [compiler-cache]\ntool = \"ccache\"\n\
                     [wheels.fast]\nsource = { path = \"fast\" }\nnetwork = true\n\
                     [images.serve]\ntier = \"base\"\nwheels = [\"fast\"]\nsystem = [\"git\"]\n";
-        let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", text)).unwrap();
-        plan(&Request {
-            spec: &spec,
-            lock: None,
-            projects: &BTreeMap::new(),
-            manifests: &Manifests::default(),
-            platform: Platform::linux_amd64(),
-            builder: None,
-            stand_ins: &crate::plan::StandIns::default(),
-            resolved: &BTreeMap::new(),
-            images: &BTreeSet::from(["serve".to_owned()]),
-        })
-        .unwrap()
+        testing::planned(text)
     }
 
     /// The processes of the image by their names, with what is said about them.

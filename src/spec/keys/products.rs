@@ -272,7 +272,8 @@ pub(super) const KEYS: &[Key] = &[
     required(
         "images",
         Kind::Named,
-        "The images, one table for each; `--target NAME` builds one.",
+        "The images, one table for each; `--target NAME` builds one, and `--target cache-NAME` all that it is made of and no image. \
+         The name `wheel-store` is taken: that target is all compiled wheels.",
         "[images.serve]\npackages = [\"mai-serve\"]",
     ),
     key(

@@ -82,6 +82,9 @@ cases! {
     );
     type_integer_for_table: errors(&format!("gpu = 1\n{}", SMALL.replace("[gpu]\ncuda = \"12.8.1\"\nos = \"ubuntu22.04\"\n", "")));
     unknown_table: errors(&format!("{SMALL}[layer-cache]\nrepo = \"zot.example:5000/cache\"\n"));
+    wheel_store_is_no_name: errors(&format!(
+        "{SMALL}[wheels.Wheel_Store]\nsource = {{ lock = true }}\narch = \"any\"\n[images.wheel-store]\npackages = [\"a\"]\n"
+    ));
     wheel_store_with_a_tag: errors(&format!("{SMALL}[wheel-store]\nrepo = \"zot.example:5000/wheels:1\"\n"));
     wheel_store_without_a_repository: errors(&format!("{SMALL}[wheel-store]\nrequire = true\n"));
 

@@ -121,7 +121,8 @@ const ROWS: &[Row] = &[
 pub(crate) fn claims() -> Vec<Claim> {
     let mut claims = vec![
         Claim::new(
-            "--call targets lists images, the default one marked, and then wheels, in the client's own table",
+            "--call targets lists images, the default one marked, then wheels, and then what is made of them, in the client's \
+             own table",
             targets,
         ),
         Claim::new(
@@ -206,17 +207,29 @@ fn targets(lab: &Lab) -> Result<String> {
         "[images.serve]\ndescription = \"the service\"\n",
     )?;
     let built = ask(lab, &project, &["--call", "targets"])?;
-    let expected = "TARGET          DESCRIPTION\n\
-                    train           image on tier devel\n\
-                    serve (default) the service\n\
-                    vecadd          compiled wheel\n\
-                    rowmax          compiled wheel\n\
-                    markupsafe      compiled wheel\n";
+    let expected = "TARGET            DESCRIPTION\n\
+                    train             image on tier devel\n\
+                    serve (default)   the service\n\
+                    vecadd            compiled wheel\n\
+                    rowmax            compiled wheel\n\
+                    markupsafe        compiled wheel\n\
+                    wheel-store       all compiled wheels in one folder\n\
+                    cache-train       train for caches, with nothing left of it\n\
+                    cache-serve       serve for caches, with nothing left of it\n\
+                    cache-vecadd      vecadd for caches, with nothing left of it\n\
+                    cache-rowmax      rowmax for caches, with nothing left of it\n\
+                    cache-markupsafe  markupsafe for caches, with nothing left of it\n\
+                    cache-wheel-store wheel-store for caches, with nothing left of it\n";
     ensure!(built.answer == expected, "{}{}", built.text, built.answer);
     let json = json(lab, &project, "targets")?;
     let list = json["targets"].as_array().context("no targets")?;
     for target in list {
         let name = target["name"].as_str().context("no name")?;
+        let name = name.strip_prefix("cache-").unwrap_or(name);
+        if name == "wheel-store" {
+            ensure!(target["location"].is_null(), "{target}");
+            continue;
+        }
         let line = line_of(&project, &format!(".{name}]"))?;
         ensure!(line_in(target) == line as u64, "{target}");
     }

@@ -12,9 +12,11 @@ mod platforms;
 mod progress;
 mod rows;
 mod table;
+mod targets;
 
 pub(crate) const CLAIMS: &[Group] = &[
     flags::claims,
+    targets::claims,
     rows::claims,
     calls::claims,
     progress::claims,
