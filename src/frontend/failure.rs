@@ -80,8 +80,9 @@ pub(super) fn refuse(errors: Vec<Diagnostic>) -> Result<(), Failure> {
     }
 }
 
-/// A daemon that cannot filter copies would put files into a wheel's key and source that the spec leaves out.
-pub(super) fn check_patterns(plan: &Plan, surroundings: &Surroundings) -> Result<(), Failure> {
+/// A daemon that cannot filter copies would put files into a wheel's key and source that the spec leaves out. One of that age
+/// takes `ssh://` for the name of a host (moby/buildkit#1901), and says so of a URL that nobody has written.
+pub(super) fn check_sources(plan: &Plan, surroundings: &Surroundings) -> Result<(), Failure> {
     if surroundings.patterns {
         return Ok(());
     }
@@ -93,6 +94,10 @@ pub(super) fn check_patterns(plan: &Plan, surroundings: &Surroundings) -> Result
                 .source()
                 .filter(|_| !matches!(stage.work, Work::Project(_)));
             let (what, way_out) = match source {
+                Some(Source::Git { url, .. }) if url.starts_with("ssh://") => (
+                    "a repository over `ssh` for".to_owned(),
+                    "read it over `https` with a token, or ".to_owned(),
+                ),
                 Some(Source::Context { include, exclude, .. }) => {
                     let word = match (include.is_empty(), own_patterns(exclude).is_empty()) {
                         (false, _) => "include",

@@ -149,7 +149,7 @@ async fn build(
     let platform = questions.platform.clone();
     let surroundings = surroundings(client, options, read, &questions.named)?;
     let mut plan = prepare::planned(read, &goal.images(&read.spec), questions).await?;
-    failure::check_patterns(&plan, &surroundings)?;
+    failure::check_sources(&plan, &surroundings)?;
     let mut metadata = vec![(plan::LABEL, plan::compact(&plan, image).unwrap_or_default())];
     let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
     if !looked.is_empty() {

@@ -25,7 +25,7 @@ pub(super) async fn build(
     let surroundings = surroundings(client, options, read, &questions.named)?;
     let mut plan = prepare::planned(read, &goal.images(&read.spec), questions).await?;
     let stages = goal.stages(&read.spec, &plan)?;
-    failure::check_patterns(&plan, &surroundings)?;
+    failure::check_sources(&plan, &surroundings)?;
     let looked = wheel_store::look(client, options, read, &plan, &surroundings).await?;
     let these: Vec<_> = looked
         .into_iter()

@@ -3,14 +3,17 @@
 use crate::Group;
 
 mod bake;
+mod caches;
 mod called;
 mod calls;
 mod contexts;
 mod flags;
 mod ignore;
+mod outputs;
 mod platforms;
 mod progress;
 mod rows;
+mod ssh;
 mod table;
 mod targets;
 
@@ -18,6 +21,9 @@ pub(crate) const CLAIMS: &[Group] = &[
     flags::claims,
     targets::claims,
     rows::claims,
+    outputs::claims,
+    caches::claims,
+    ssh::claims,
     calls::claims,
     progress::claims,
     platforms::claims,

@@ -80,10 +80,6 @@ const ROWS: &[Row] = &[
         option: "`--secret`",
         measure: secret,
     },
-    Row {
-        option: "`--cache-from`",
-        measure: cache_from,
-    },
 ];
 
 pub(crate) fn claims() -> Vec<Claim> {
@@ -394,46 +390,5 @@ fn secret(lab: &Lab, engine: &Engine) -> Result<Cell> {
         saw == bytes.to_string(),
         "the secret has {bytes} bytes, the step saw {saw}"
     );
-    Ok(Cell::Works)
-}
-
-/// An engine pushes its cache, forgets everything, and takes it from there. 20.10 pushes none: it reads that of another
-/// engine, which has other keys for steps with cache mounts.
-fn cache_from(lab: &Lab, engine: &Engine) -> Result<Cell> {
-    let project = project(lab)?;
-    let salt = format!("SALT={}", unique());
-    let is_old = engine.name == "20.10";
-    let writer = if is_old {
-        lab.engine_of("28.5")
-    } else {
-        engine.clone()
-    };
-    let reference = format!("{}/flags/{}:cache", lab.registry, unique());
-    let build = |engine: &Engine| {
-        // An engine may have an older tier of the same tag in its own store.
-        Build::of(lab, &project)
-            .on(engine)
-            .arguments(&["--build-arg", &salt, "--pull"])
-    };
-    let to = format!("type=registry,ref={reference},mode=max");
-    build(&writer).arguments(&["--cache-to", &to]).succeed()?;
-    if !is_old {
-        engine.output(&["builder", "prune", "--all", "--force"])?;
-    }
-    let from = format!("type=registry,ref={reference}");
-    let warm = build(engine).arguments(&["--cache-from", &from]).succeed()?;
-    let read = format!("importing cache manifest from {reference}");
-    ensure!(
-        warm.progress.named(&read).is_some(),
-        "the cache was not read: {:?}",
-        warm.executed()
-    );
-    if is_old {
-        return Ok(Cell::FallsBack);
-    }
-    let mut vertices = warm.progress.vertices.iter();
-    if let Some(compile) = vertices.find(|vertex| vertex.name.ends_with("] compile") && vertex.spoke()) {
-        bail!("it runs {}: {}", compile.name, compile.log);
-    }
     Ok(Cell::Works)
 }
