@@ -23,9 +23,11 @@ mod metadata;
 mod page;
 mod replay;
 mod tally;
+mod variants;
 mod wheels;
 
 use load::Loaded;
+use variants::Variants;
 
 /// Builds GPU Python images with BuildKit from one TOML file.
 ///
@@ -53,7 +55,8 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Reports every mistake of the spec and its lock, and every rule of docs/reference/rules.md that they break.
+    /// Reports every mistake of the spec and its lock, and every rule of docs/reference/rules.md that they break; of each
+    /// combination of [matrix], too.
     Check(Input),
     /// Shows what will be built, and why.
     Plan {
@@ -91,7 +94,7 @@ enum Command {
 }
 
 /// What every command reads.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 struct Input {
     /// Images to look at; all of them when none is named.
     images: Vec<String>,
@@ -205,23 +208,69 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Looks at every rule, and for every mistake. Warnings alone are no failure, unless the spec says so.
+/// Looks at every rule, and for every mistake, in each combination of `[matrix]` too. Warnings alone are no failure, unless the
+/// spec says so.
 fn check(input: &Input) -> anyhow::Result<ExitCode> {
-    let said = input.load()?.and_then(|loaded| {
-        let warnings = loaded.lint();
-        report(&warnings);
-        let plan = loaded.plan()?;
-        if let Some(error) = loaded.settings.verdict(&warnings) {
-            return Err(vec![error]);
+    let given = input.arguments();
+    let variants = match Variants::read(input)? {
+        Ok(variants) => variants,
+        Err(errors) => return finish(Err(errors)),
+    };
+    let mut said = Vec::new();
+    let mut warnings = Vec::new();
+    let mut settings = None;
+    // A spec may leave it to the matrix to give values.
+    if variants
+        .as_ref()
+        .is_none_or(|variants| variants.have_defaults(&given))
+    {
+        let loaded = match input.load()? {
+            Ok(loaded) => loaded,
+            Err(errors) => return finish(Err(errors)),
+        };
+        warnings = loaded.lint();
+        match loaded.plan() {
+            Ok(plan) => said.push(format!(
+                "{} images, {} stages",
+                plan.images.len(),
+                plan.stages.len()
+            )),
+            Err(errors) => {
+                report(&warnings);
+                return finish(Err(errors));
+            }
         }
-        let (stages, images) = (plan.stages.len(), plan.images.len());
-        let said = format!(
-            "{}: {images} images, {stages} stages, no errors\n",
-            input.file.display()
-        );
-        Ok(said.into_bytes())
-    });
-    finish(said)
+        settings = Some(loaded.settings);
+    }
+    let mut errors = Vec::new();
+    if let Some(variants) = &variants {
+        let combinations = variants.chosen(&given, &[]);
+        let planned = variants.plan(
+            &combinations,
+            input,
+            std::slice::from_ref(&input.platform),
+            |loaded| {
+                let mut own = loaded.lint();
+                own.retain(|warning| !warnings.contains(warning));
+                own
+            },
+        )?;
+        warnings.extend(planned.warnings);
+        errors = planned.errors;
+        settings = settings.or(planned.first.map(|loaded| loaded.settings));
+        if !combinations.is_empty() {
+            said.push(format!("{} variants", combinations.len()));
+        }
+    }
+    report(&warnings);
+    if errors.is_empty() {
+        errors.extend(settings.and_then(|settings| settings.verdict(&warnings)));
+    }
+    finish(if errors.is_empty() {
+        Ok(format!("{}: {}, no errors\n", input.file.display(), said.join(", ")).into_bytes())
+    } else {
+        Err(errors)
+    })
 }
 
 /// Reads the input, shows what its files have that is not understood, and prints what `show` makes of it, or its errors.

@@ -58,7 +58,7 @@ enum Action {
 pub(super) const OUTPUT: &str = "type=image,compression=uncompressed,force-compression=true,push=true";
 
 /// What every command hands to buildx.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct Common {
     /// The spec.
     #[arg(short, long, default_value = "wheelbase.toml")]
@@ -86,7 +86,7 @@ enum Format {
 }
 
 /// A wheel of the frontend's answer.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Answer {
     pub(super) wheel: String,
     pub(super) platform: String,

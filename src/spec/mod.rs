@@ -25,6 +25,7 @@ mod gpu;
 mod images;
 pub mod keys;
 mod lint;
+mod matrix;
 mod model;
 mod names;
 mod os;
@@ -51,6 +52,7 @@ pub use decode::{
     DEFAULT_BUCKETS, DEFAULT_LOCK, DEFAULT_MAX_LAYER_SIZE, DEFAULT_MAX_LAYERS, DEFAULT_THRESHOLD,
     DEFAULT_UV_IMAGE,
 };
+pub use matrix::{Axis, Combination, MOST_COMBINATIONS, Matrix, gather};
 pub use model::*;
 pub use names::normalise;
 pub use reference::Reference;

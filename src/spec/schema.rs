@@ -120,6 +120,11 @@ fn value_of(key: &Key, written: &Kind) -> Map<String, Value> {
             let table = object(&below(&path).collect::<Vec<_>>(), None);
             json!({ "type": "object", "additionalProperties": Value::Object(table) })
         }
+        Kind::Open(item) => {
+            let mut table = object(&below(key.path).collect::<Vec<_>>(), None);
+            table.insert("additionalProperties".into(), Value::Object(kind(key, item)));
+            return table;
+        }
         Kind::Tables => {
             let table = object(&below(key.path).collect::<Vec<_>>(), None);
             json!({ "type": "array", "items": Value::Object(table) })

@@ -12,6 +12,7 @@ mod platforms;
 mod progress;
 mod rows;
 mod table;
+mod variants;
 
 pub(crate) const CLAIMS: &[Group] = &[
     flags::claims,
@@ -22,4 +23,5 @@ pub(crate) const CLAIMS: &[Group] = &[
     contexts::claims,
     ignore::claims,
     bake::claims,
+    variants::claims,
 ];
