@@ -31,10 +31,6 @@ const WHEEL_STORE: &str = "wheel-store";
 /// `wheelbase bake --tag registry.example/app:{image} | docker buildx bake -f - --push` builds and pushes them at the same
 /// time, with zstd layers. With `--wheel-store` the file has a target for each compiled wheel too, and the group `wheel-store`,
 /// which pushes them under their keys: that asks the builder what the keys are, so build it at once.
-///
-/// Where the spec has a [matrix], there is a target for each image and combination, such as `serve-cuda-12-8-1`, and a group
-/// with the name of each image. Every combination is planned first: a mistake in one is told with its values. `--build-arg`
-/// and `--platform` leave those that have the values.
 #[derive(Debug, Args)]
 pub(super) struct Bake {
     /// The images; all of them when none is named.

@@ -81,6 +81,10 @@ enum Command {
     /// Builds an image with `docker buildx build`, with zstd layers.
     Build(build::Build),
     /// Prints a bake file of the images, for `docker buildx bake`.
+    ///
+    /// Where the spec has a [matrix], there is a target for each image and combination, such as `serve-cuda-12-8-1`, and a
+    /// group with the name of each image. Every combination is planned first: a mistake in one is told with its values.
+    /// `--build-arg` and `--platform` leave the combinations that have the values.
     Bake(bake::Bake),
     /// Shows which compiled wheels the wheel store has, and fills it.
     Wheels(wheels::Wheels),
