@@ -223,13 +223,12 @@ impl Bake {
             for combination in combinations {
                 let name = names::target(image, combination);
                 if !known.insert(name.clone()) {
+                    if combinations.len() == 1 {
+                        bail!("two images both are the target `{name}`; rename one");
+                    }
                     bail!(
-                        "two {} both are the target `{name}`; rename one",
-                        if combinations.len() > 1 {
-                            "variants"
-                        } else {
-                            "images"
-                        }
+                        "two variants both are the target `{name}`: names have letters, digits, `_` and `-`, and nothing else of \
+                         their values differs"
                     );
                 }
                 let mut value = self.target(image, combination)?;
