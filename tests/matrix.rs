@@ -260,10 +260,20 @@ fn mistakes_of_the_matrix_stand_beside_all_others() {
         "python = [\"3.11\", \"3.12\"]",
         "python = [\"3.11\", \"3.12\", \"3.11\"]",
     );
+    let spec = spec.replace("tier = \"base\"", "tier = \"bsae\"");
     for command in ["bake", "check"] {
         let said = refused(&spec, &[command, "--build-arg", "cuda=12.8.1"]);
+        for part in [
+            "did you mean `python`?",
+            "is in `matrix.python` twice",
+            "did you mean \"base\"?",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        // `cuda` has no value, and that is no mistake here.
+        let said = refused(&spec, &[command]);
         assert!(
-            said.contains("did you mean `python`?") && said.contains("is in `matrix.python` twice"),
+            said.contains("is in `matrix.python` twice") && !said.contains("has no value"),
             "{said}"
         );
     }

@@ -32,8 +32,12 @@ impl Variants {
     pub(super) fn read(input: &Input) -> Reading<Option<Self>> {
         match Matrix::read(&load::spec(&input.file)?) {
             Ok(matrix) => Ok(Ok(matrix.map(|(matrix, file)| Self { matrix, file }))),
-            // What else is wrong is said at the same time.
-            Err(errors) => Ok(Err(input.load()?.err().unwrap_or(errors))),
+            // What else is wrong is said at the same time, unless it is that the matrix has to give values.
+            Err(errors) => {
+                let all = input.load()?.err().unwrap_or_default();
+                let has_all = errors.iter().all(|error| all.contains(error));
+                Ok(Err(if has_all { all } else { errors }))
+            }
         }
     }
 

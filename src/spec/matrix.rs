@@ -23,9 +23,6 @@ pub(super) use decode::decode;
 /// The most combinations that a matrix may have before any is left out. Each is planned when bake runs.
 pub const MOST_COMBINATIONS: usize = 256;
 
-/// The axis that is no argument.
-const PLATFORM: &str = "platform";
-
 /// What is left out.
 const EXCLUDE: &str = "exclude";
 
@@ -50,9 +47,12 @@ pub struct Axis {
 }
 
 impl Axis {
+    /// The name of the one that is no argument.
+    pub const PLATFORM: &'static str = "platform";
+
     /// Whether it is the platform and no argument.
     pub fn is_platform(&self) -> bool {
-        self.name.get_ref() == PLATFORM
+        self.name.get_ref() == Self::PLATFORM
     }
 
     fn has(&self, value: &str) -> bool {
@@ -81,13 +81,13 @@ impl<'m> Combination<'m> {
 
     /// The values of arguments.
     pub fn args(&self) -> impl Iterator<Item = (&'m str, &'m str)> {
-        self.values().filter(|(name, _)| *name != PLATFORM)
+        self.values().filter(|(name, _)| *name != Axis::PLATFORM)
     }
 
     /// What it is built for; `None` when the platform does not vary.
     pub fn platform(&self) -> Option<&'m str> {
         self.values()
-            .find(|(name, _)| *name == PLATFORM)
+            .find(|(name, _)| *name == Axis::PLATFORM)
             .map(|(_, value)| value)
     }
 

@@ -6,8 +6,9 @@
 //! Python. All errors come at once, each with its place and a way out.
 //!
 //! The road of a file: `decode` asks the TOML parser for a tree with places; `args` puts the values of build arguments into
-//! it; `shape` checks it against the one table of [`keys`]; then each section is read by its own file (`gpu`, `python`, `compiler_cache`, `wheels`, `images`) with the facts of `cuda`,
-//! `archs`, `rocm`, `gfx` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
+//! it; `shape` checks it against the one table of [`keys`]; then each section is read by its own file (`gpu`, `python`,
+//! `compiler_cache`, `wheels`, `images`; `matrix` too, which decides nothing of a build) with the facts of `cuda`, `archs`,
+//! `rocm`, `gfx` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
 //! `findings`, and `secrets` keeps credentials out of it. [`schema`] and [`docs`] render the same table of keys for
 //! editors and readers.
 

@@ -241,6 +241,11 @@ mod tests {
             ),
             ("env = { HF_HUB_OFFLINE = \"1\" }", "env = { HF_HUB_OFFLINE = 1 }"),
             ("buckets = 4", "buckets = 0"),
+            ("VENDOR = [\"Example\", \"Other\"]", "VENDOR = \"Example\""),
+            (
+                "exclude = [{ VENDOR = \"Other\", ",
+                "exclude = [{ VENDOR = [\"Other\"], ",
+            ),
         ] {
             assert_eq!(full.matches(from).count(), 1, "{from}");
             assert!(!accepts(&schema, &read(&full.replace(from, to))), "{to}");

@@ -4,7 +4,7 @@
 
 use anyhow::bail;
 
-use crate::spec::Combination;
+use crate::spec::{Axis, Combination};
 
 /// What is replaced by the name of the image in a tag.
 const IMAGE: &str = "{image}";
@@ -107,7 +107,7 @@ fn variant(combination: &Combination<'_>) -> String {
 
 /// A platform without what all have.
 fn of_platform<'v>(axis: &str, value: &'v str) -> Option<&'v str> {
-    (axis == "platform").then(|| value.strip_prefix("linux/").unwrap_or(value))
+    (axis == Axis::PLATFORM).then(|| value.strip_prefix("linux/").unwrap_or(value))
 }
 
 /// A value as a word of a name, with its dots or without.

@@ -9,7 +9,7 @@ use toml::de::DeValue;
 use super::super::args::{self, Arg, ArgKind};
 use super::super::findings::Findings;
 use super::super::section::{self, Section, unique};
-use super::{Axis, EXCLUDE, MOST_COMBINATIONS, Matrix, PLATFORM, product};
+use super::{Axis, EXCLUDE, MOST_COMBINATIONS, Matrix, product};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::platform::Platform;
 use crate::rules::Rule;
@@ -110,7 +110,7 @@ fn axis(
     let word = name.get_ref();
     let arg = arguments.get(word);
     match arg {
-        Some(arg) if word == PLATFORM => {
+        Some(arg) if word == Axis::PLATFORM => {
             let (here, there) = (findings.place(name.span()), findings.place(arg.name.span()));
             findings.push(
                 Diagnostic::error("`platform` is an argument, and in `[matrix]` it is none")
@@ -120,8 +120,11 @@ fn axis(
             );
             return None;
         }
-        None if word != PLATFORM => {
-            let known = arguments.keys().map(String::as_str).chain([PLATFORM, EXCLUDE]);
+        None if word != Axis::PLATFORM => {
+            let known = arguments
+                .keys()
+                .map(String::as_str)
+                .chain([Axis::PLATFORM, EXCLUDE]);
             let help = match nearest(word, known) {
                 // It has been said.
                 Some(EXCLUDE) if findings.is_meant("matrix.exclude") => return None,
