@@ -230,7 +230,7 @@ fn each<T: Sync, R: Send>(
     };
     let mut results = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..AT_ONCE.min(items.len()))
-            .map(|_| scope.spawn(&worker))
+            .map(|_| scope.spawn(worker))
             .collect();
         let done = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
         done.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))

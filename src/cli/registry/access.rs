@@ -35,10 +35,10 @@ impl Registry {
     pub(super) fn authorize(
         &self,
         challenges: &[Challenge],
-        used: Option<String>,
+        used: Option<&str>,
     ) -> anyhow::Result<Option<String>> {
         let mut access = self.access();
-        if access.authorization != used {
+        if access.authorization.as_deref() != used {
             // Another thread was faster.
             return Ok(access.authorization.clone());
         }
@@ -65,7 +65,7 @@ impl Registry {
             }
             (None, _) => return Ok(None),
         };
-        if Some(&authorization) == used.as_ref() {
+        if Some(&*authorization) == used {
             return Ok(None);
         }
         access.authorization = Some(authorization.clone());

@@ -30,19 +30,16 @@ impl Challenge {
             if after.is_empty() && word.is_empty() {
                 break;
             }
-            match after.trim_start().strip_prefix('=') {
-                Some(after) => {
-                    let (value, after) = value(after.trim_start());
-                    if let Some((_, parameters)) = schemes.last_mut() {
-                        parameters.insert(word.to_ascii_lowercase(), value);
-                    }
-                    rest = after;
+            rest = if let Some(after) = after.trim_start().strip_prefix('=') {
+                let (value, after) = value(after.trim_start());
+                if let Some((_, parameters)) = schemes.last_mut() {
+                    parameters.insert(word.to_ascii_lowercase(), value);
                 }
-                None => {
-                    schemes.push((word.to_ascii_lowercase(), BTreeMap::new()));
-                    rest = after;
-                }
-            }
+                after
+            } else {
+                schemes.push((word.to_ascii_lowercase(), BTreeMap::new()));
+                after
+            };
         }
         let answerable = schemes
             .into_iter()

@@ -31,7 +31,7 @@ pub(super) enum Login {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Config {
-    auths: Option<BTreeMap<String, Auth>>,
+    auths: Option<BTreeMap<String, Entry>>,
     #[serde(rename = "credsStore")]
     store: Option<String>,
     #[serde(rename = "credHelpers")]
@@ -40,7 +40,7 @@ struct Config {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Auth {
+struct Entry {
     /// `USER:PASSWORD` in base64.
     auth: String,
     username: String,
@@ -109,7 +109,7 @@ impl Config {
             let mut others = auths.iter().filter(|(name, _)| host(name) == server);
             others.next().map(|(_, auth)| auth)
         });
-        auth.map_or(Ok(None), Auth::login)
+        auth.map_or(Ok(None), Entry::login)
     }
 }
 
@@ -119,7 +119,7 @@ fn host(name: &str) -> &str {
     name.split_once('/').map_or(name, |(host, _)| host)
 }
 
-impl Auth {
+impl Entry {
     fn login(&self) -> anyhow::Result<Option<Login>> {
         if !self.identitytoken.is_empty() {
             return Ok(Some(Login::Identity(self.identitytoken.clone())));

@@ -33,7 +33,7 @@ const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vn
 const MOST_BYTES: u64 = 32 << 20;
 
 const CONNECT: Duration = Duration::from_secs(30);
-const ANSWER: Duration = Duration::from_secs(120);
+const ANSWER: Duration = Duration::from_mins(2);
 
 /// The registry that Docker means when a reference names none: where it answers, and what its credentials are kept under.
 const HUB: [&str; 3] = ["docker.io", "registry-1.docker.io", "https://index.docker.io/v1/"];
@@ -249,7 +249,7 @@ impl Registry {
             .filter_map(|field| field.to_str().ok())
             .flat_map(Challenge::read)
             .collect();
-        match self.authorize(&challenges, used)? {
+        match self.authorize(&challenges, used.as_deref())? {
             Some(authorization) => send(Some(&authorization)),
             None => Ok(response),
         }
