@@ -244,12 +244,8 @@ impl Report<'_> {
             bytes(self.sweep.freed)
         );
         if foreign > 0 {
-            let (are, them) = if foreign == 1 {
-                ("is", "it")
-            } else {
-                ("are", "them")
-            };
-            let _ = writeln!(text, "{foreign} more {are} not ours: nothing is done to {them}");
+            let are = if foreign == 1 { "tag is" } else { "tags are" };
+            let _ = writeln!(text, "{foreign} more {are} not ours and left alone");
         }
         if deleted > 0 && !self.gc.dry_run {
             text.push_str("the bytes are free when the registry has collected its own garbage\n");
@@ -451,7 +447,7 @@ mod tests {
              kernel-bbbbbbbbbbbb  kernel linux/amd64  40d  31.0 kB     kept  the spec has its key\n\
              \n\
              registry.example/wheels: 1 of 3 tags deleted, 21.0 kB\n\
-             1 more is not ours: nothing is done to it\n\
+             1 more tag is not ours and left alone\n\
              the bytes are free when the registry has collected its own garbage\n"
         );
         assert_eq!(json["foreign"], json!(["app"]));

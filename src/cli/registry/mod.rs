@@ -107,11 +107,7 @@ impl Registry {
             match response.status().as_u16() {
                 200 => {}
                 404 => break,
-                _ => bail!(
-                    "{} does not list its tags: {}",
-                    self.name(),
-                    refusal(&mut response)
-                ),
+                _ => return Err(self.refused("list its tags", &mut response)),
             }
             let next = self.next(&response)?;
             let body = self.read(&mut response)?;
@@ -160,18 +156,23 @@ impl Registry {
         match response.status().as_u16() {
             200 | 202 | 204 | 404 => Ok(()),
             405 => Err(Refusal::SwitchedOff(refusal(&mut response))),
-            status => {
-                let words = refusal(&mut response);
-                Err(Refusal::Other(if matches!(status, 401 | 403) {
-                    anyhow!(
-                        "{} does not let you delete: {words}; `docker login {}` as somebody who may",
-                        self.name(),
-                        self.host
-                    )
-                } else {
-                    anyhow!("{} does not delete {digest}: {words}", self.name())
-                }))
-            }
+            _ => Err(Refusal::Other(
+                self.refused(&format!("delete {digest}"), &mut response),
+            )),
+        }
+    }
+
+    /// What is said of a request that was not carried out: what it was for, and the registry's words.
+    fn refused(&self, what: &str, response: &mut Response<Body>) -> anyhow::Error {
+        let words = refusal(response);
+        if matches!(response.status().as_u16(), 401 | 403) {
+            anyhow!(
+                "{} does not let you {what}: {words}; `docker login {}` as somebody who may",
+                self.name(),
+                self.host
+            )
+        } else {
+            anyhow!("{} does not {what}: {words}", self.name())
         }
     }
 
@@ -185,10 +186,7 @@ impl Registry {
         match response.status().as_u16() {
             200 => Ok(Some(self.read(&mut response)?)),
             404 => Ok(None),
-            _ => {
-                let words = refusal(&mut response);
-                Err(anyhow!("{} does not give {path}: {words}", self.host))
-            }
+            _ => Err(self.refused(&format!("give {path}"), &mut response)),
         }
     }
 
@@ -334,12 +332,19 @@ fn words(error: &ureq::Error) -> String {
         ureq::Error::BadUri(_) => "its URL cannot be read".to_owned(),
         ureq::Error::RequireHttpsOnly(_) => "its URL is not https".to_owned(),
         ureq::Error::ConnectProxyFailed(_) => "the proxy of HTTPS_PROXY does not connect".to_owned(),
-        ureq::Error::Io(error) => error.to_string(),
-        ureq::Error::Rustls(error) => {
-            format!("{error}; a company's certificate authority is named with SSL_CERT_FILE")
-        }
+        ureq::Error::Rustls(error) => untrusted(error),
+        ureq::Error::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+            Some(error) => untrusted(error),
+            None => error.to_string(),
+        },
         error => error.to_string(),
     }
+}
+
+fn untrusted(error: &rustls::Error) -> String {
+    format!(
+        "{error}; SSL_CERT_FILE names the certificate authorities that are trusted, the system's otherwise"
+    )
 }
 
 /// Whether a text is a tag (section "Pulling manifests" of the specification).
@@ -366,7 +371,71 @@ pub(super) fn is_digest(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::TcpListener;
+
     use super::*;
+
+    /// What a registry that gives one tag at a time says of all of them. Debian's gives all tags at once.
+    fn paged(second: &str) -> anyhow::Result<Vec<String>> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let host = listener.local_addr()?.to_string();
+        let link = format!("link: {}\r\n", second.replace("HOST", &host));
+        let answers = [
+            (link.as_str(), r#"{ "name": "team/wheels", "tags": ["b"] }"#),
+            ("", r#"{ "name": "team/wheels", "tags": ["a", "no tag"] }"#),
+        ];
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for (index, (link, body)) in answers.into_iter().enumerate() {
+                    let Ok((mut stream, _)) = listener.accept() else {
+                        return;
+                    };
+                    let mut line = String::new();
+                    BufReader::new(&stream).read_line(&mut line).ok();
+                    let expected = [
+                        "GET /v2/team/wheels/tags/list HTTP",
+                        "GET /v2/team/wheels/tags/list?last=b&n=1 HTTP",
+                    ];
+                    let (status, link) = if line.starts_with(expected[index]) {
+                        ("200 OK", link)
+                    } else {
+                        ("404 Not Found", "")
+                    };
+                    write!(
+                        stream,
+                        "HTTP/1.1 {status}\r\n{link}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+                        body.len()
+                    )
+                    .ok();
+                }
+            });
+            let tags = Registry::of(&host, "team/wheels").and_then(|registry| registry.tags());
+            // One that was not asked twice still waits.
+            std::net::TcpStream::connect(&host).ok();
+            tags
+        })
+    }
+
+    #[test]
+    fn lists_go_on_where_the_registry_says() {
+        let next = "/v2/team/wheels/tags/list?last=b&n=1";
+        for link in [
+            format!("<{next}>; rel=\"next\""),
+            format!("<http://HOST{next}>; rel=\"next\""),
+        ] {
+            assert_eq!(paged(&link).unwrap(), ["a", "b"], "{link}");
+        }
+        assert_eq!(paged("<>; rel=\"prev\"").unwrap(), ["b"]);
+        // Another host would be told the same secrets.
+        for link in [
+            format!("<http://registry.example{next}>; rel=\"next\""),
+            "<tags/list?last=b>; rel=\"next\"".to_owned(),
+        ] {
+            let error = paged(&link).unwrap_err().to_string();
+            assert!(error.contains("somewhere else"), "{error}");
+        }
+    }
 
     #[test]
     fn plain_http_is_for_loopback() {
