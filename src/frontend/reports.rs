@@ -69,6 +69,7 @@ pub(super) async fn read(
     }
     let mut errors = forbid::check(image, &tree, &image_plan.forbid);
     errors.extend(links::check(image, &tree, &wheels));
+    errors.extend(requires::check(plan, image, &wheels));
     for (imports, report) in image_plan.imports.iter().zip(imported) {
         let failed = imports::check(image, imports, &there(report)?);
         errors.extend(failed.map_err(|error| Diagnostic::error(error.to_string()))?);
@@ -76,8 +77,7 @@ pub(super) async fn read(
     if !errors.is_empty() {
         return Err(errors.into());
     }
-    let mut warnings = device_code::check(&wheels);
-    warnings.extend(requires::check(plan, image, &wheels));
+    let warnings = device_code::check(&wheels);
     Ok(Reported { counts, warnings })
 }
 

@@ -104,12 +104,31 @@ pub struct Lock {
     forks: Vec<package::MarkerId>,
     conflicts: Vec<BTreeSet<conflict::ConflictItem>>,
     members: BTreeSet<PackageName>,
+    overrides: Overrides,
     /// Dependency groups of a workspace root that is no project.
     groups: BTreeMap<String, Vec<parse::Requirement>>,
     /// Every distinct marker once.
     markers: Vec<marker::Marker>,
     /// How packages are chosen from a file that lists them; `None` for a graph.
     list: Option<List>,
+}
+
+/// What a project has said against the metadata of packages when it was locked (uv's `override-dependencies`,
+/// `exclude-dependencies` and `dependency-metadata`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Whatever asks for them.
+    requirements: BTreeSet<PackageName>,
+    /// Packages whose requirements are all the project's.
+    packages: BTreeSet<PackageName>,
+}
+
+impl Overrides {
+    /// Whether the project, and not its metadata, decides what a package gets of a requirement; both by normalised name.
+    pub fn decide(&self, package: &str, requirement: &str) -> bool {
+        let has = |names: &BTreeSet<PackageName>, name| names.iter().any(|one| one.as_str() == name);
+        has(&self.requirements, requirement) || has(&self.packages, package)
+    }
 }
 
 /// What a file that lists packages can be asked for.
@@ -132,6 +151,11 @@ impl Lock {
     /// text is blotted out of what the diagnostics show).
     pub fn parse(file: &Arc<SourceFile>) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
         format::parse(file)
+    }
+
+    /// What the project has said against the metadata of packages.
+    pub fn overrides(&self) -> &Overrides {
+        &self.overrides
     }
 
     /// All packages, in the order of the file.

@@ -16,7 +16,7 @@ use super::package::MarkerId;
 use super::reader::{Fault, Reader, new_lock};
 use super::source::read_source;
 use super::url;
-use super::{Dependency, File, Lock, Package, PackageName, Source};
+use super::{Dependency, File, Lock, Overrides, Package, PackageName, Source};
 use crate::diagnostic::SourceFile;
 
 /// The only format that exists (uv's `VERSION`).
@@ -114,6 +114,7 @@ impl Reader {
             }
         }
         let groups = self.groups_of_manifest(manifest);
+        let overrides = self.overrides(manifest);
 
         // What is not a table has been left there.
         self.tables(document, PACKAGE);
@@ -131,6 +132,7 @@ impl Reader {
         lock.conflicts = conflicts;
         lock.members = members;
         lock.groups = groups;
+        lock.overrides = overrides;
         self.duplicates(&lock);
         for (index, table) in found.tables.iter().enumerate() {
             let edges = self.edges(&lock, table);
@@ -227,6 +229,25 @@ impl Reader {
             groups.insert(group, requirements.collect());
         }
         groups
+    }
+
+    fn overrides(&mut self, manifest: &Table<'_>) -> Overrides {
+        let mut names = |key| -> BTreeSet<PackageName> {
+            let tables = self.tables(manifest, key).into_iter();
+            tables
+                .filter_map(|(span, table)| self.required_name(span, table, "name"))
+                .collect()
+        };
+        let mut overrides = Overrides {
+            requirements: names("overrides"),
+            packages: names("dependency-metadata"),
+        };
+        for value in self.array(manifest, "excludes") {
+            if let Some(text) = self.text("excludes", value) {
+                overrides.requirements.extend(self.name(&value.span, text));
+            }
+        }
+        overrides
     }
 
     /// A package without what [`LATER`] says.

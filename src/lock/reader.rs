@@ -8,7 +8,7 @@ use super::document::{self, Kind, Table, Value};
 use super::marker::Marker;
 use super::package::MarkerId;
 use super::url;
-use super::{Lock, Package, PackageName, ParseNameError, normalise};
+use super::{Lock, Overrides, Package, PackageName, ParseNameError, normalise};
 use crate::diagnostic::{Diagnostic, Location, SourceFile};
 use crate::rules::Rule;
 
@@ -52,6 +52,7 @@ pub(super) fn new_lock(file: &Arc<SourceFile>, packages: Vec<Package>) -> Lock {
         forks: Vec::new(),
         conflicts: Vec::new(),
         members: BTreeSet::new(),
+        overrides: Overrides::default(),
         groups: BTreeMap::new(),
         markers: Vec::new(),
         list: None,

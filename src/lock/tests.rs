@@ -199,6 +199,17 @@ fn extras_and_groups_are_taken_when_asked_for() {
 }
 
 #[test]
+fn a_project_may_overrule_metadata() {
+    let lock = lock(
+        "[manifest]\noverrides = [{ name = \"Torch\", specifier = \"==2.7.0\" }]\nexcludes = [\"apex\"]\n\
+         [[manifest.dependency-metadata]]\nname = \"flash-attn\"\nversion = \"2.8\"\nrequires-dist = [\"torch\"]\n",
+    );
+    let decides = |package, requirement| lock.overrides().decide(package, requirement);
+    assert!(decides("xformers", "torch") && decides("xformers", "apex") && decides("flash-attn", "einops"));
+    assert!(!decides("xformers", "numpy"));
+}
+
+#[test]
 fn a_member_takes_the_groups_of_the_workspace_root() {
     let lock = parse(&format!(
         "version = 1\n[manifest]\nmembers = [\"app\", \"lib\"]\n[manifest.dependency-groups]\n\

@@ -6,6 +6,7 @@
 use super::contents::{Code, Contents};
 use super::model::Needed;
 use crate::diagnostic::Diagnostic;
+use crate::rules::Rule;
 
 /// Warns of wheels that have nothing for a GPU of `gpu.archs`.
 pub fn check(wheels: &[(&Needed, Contents)]) -> Vec<Diagnostic> {
@@ -41,7 +42,8 @@ pub fn check(wheels: &[(&Needed, Contents)]) -> Vec<Diagnostic> {
                 )
             };
             Some(
-                Diagnostic::warning(head)
+                Rule::NoDeviceCode
+                    .warning(head)
                     .at(
                         needed.location.clone(),
                         format!("compiled for {}", needed.archs.join(", ")),

@@ -13,7 +13,7 @@ use super::crates::Crates;
 use super::imports::Imports;
 use super::key::{Input, Key};
 use crate::diagnostic::Location;
-use crate::lock::{Indexes, Target};
+use crate::lock::{Indexes, Overrides, Target};
 use crate::platform::Platform;
 use crate::spec::{Store, Vendor};
 
@@ -37,6 +37,8 @@ pub struct Plan {
     pub stages: Vec<Stage>,
     /// Where uv comes from.
     pub uv: StageId,
+    /// What the lock's project has said against the metadata of packages.
+    pub overrides: Overrides,
     /// The finished images by name.
     pub images: BTreeMap<String, ImagePlan>,
 }

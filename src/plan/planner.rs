@@ -59,6 +59,11 @@ impl<'a> Planner<'a> {
             interpreter: interpreter(self.spec),
             stages: self.stages,
             uv,
+            overrides: self
+                .request
+                .lock
+                .map(|lock| lock.overrides().clone())
+                .unwrap_or_default(),
             images,
         };
         super::compact::label(&mut plan);

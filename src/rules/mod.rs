@@ -204,6 +204,11 @@ rules! {
         "A rule that is misspelt is not switched off.",
         bad "# check=skip=RotUser",
         good "# check=skip=RootUser";
+    IgnoredSource: Warning, Check, since "0.1.0",
+        "What the spec takes from the build context is not hidden by the ignore file",
+        "A copy or a source that `.dockerignore` hides is not there, or less than it looks. Take the path back in the ignore \
+         file, with a line `!path`. The frontend reads that file, so `wheelbase check` does not find it.",
+        bad "", good "";
     LockNotUnderstood: Warning, Check, since "0.1.0",
         "The lockfile is of a format that is known",
         "What a newer format adds is not read. Update Wheelbase, or lock with the version of the resolver that wrote the format \
@@ -255,6 +260,11 @@ rules! {
     CompilerCacheUnreached: Warning, Build, since "0.1.0",
         "The store of the compiler cache can be reached",
         "The log of the step says why it could not. `require = true` ends such a build before the first compile.",
+        bad "", good "";
+    NoDeviceCode: Warning, Build, since "0.1.0",
+        "A wheel has code for every GPU that it is compiled for",
+        "Some builds leave their kernels out where they see no GPU, or compile for a list of their own, and succeed. With `arch = \
+         \"any\"` a wheel is not expected to have any.",
         bad "", good "";
     WheelStoreUnreached: Warning, Build, since "0.1.0",
         "The wheel store can be asked",

@@ -15,7 +15,7 @@
 //! | another list of architectures misses everything | engine `sccache` (`one_architecture_of_two_...`) |
 //! | a cache that grows and never answers: random folders | here; engine `caches`; acceptance `caches` |
 //! | submodules that are missing | engine `sources` (`a_repository_is_read_with_its_submodules_...`) |
-//! | a kernel's requirement replaces torch | here; engine `imports` (`a_wheel_that_asks_for_another_version_...`) |
+//! | a kernel's requirement replaces torch | here; engine `imports` (`a_wheel_that_asks_for_another_version_is_refused_...`) |
 //! | torch for one CUDA, compiler of another | `cases`: `a_kernel_is_not_compiled_for_another_cuda_than_its_torch` |
 //! | a ready wheel for another torch: undefined symbols | engine `imports` (`a_module_that_cannot_be_imported_...`); acceptance `torch` |
 //! | kernels left out without a word, since no GPU is there | here (`FORCE_CUDA`); acceptance `torch`, `rocm` (code for every target) |

@@ -59,12 +59,17 @@ pub(crate) fn write_extension(project: &Project, backend: usize, value: &str) ->
 
 /// Locks all backends.
 pub(crate) fn lock(project: &Project, lab: &Lab) -> Result<()> {
+    lock_with(project, lab, "")
+}
+
+/// As [`lock`], with more in the project's file.
+pub(crate) fn lock_with(project: &Project, lab: &Lab, more: &str) -> Result<()> {
     let names = BACKENDS.map(|(_, package, ..)| format!("\"{package}\""));
     project.write(
         "pyproject.toml",
         &format!(
             "[project]\nname = \"root\"\nversion = \"1.0\"\nrequires-python = \">=3.11\"\n\
-             [dependency-groups]\nbuild = [{}]\n[[tool.uv.index]]\nurl = \"{}/simple\"\ndefault = true\n",
+             [dependency-groups]\nbuild = [{}]\n{more}[[tool.uv.index]]\nurl = \"{}/simple\"\ndefault = true\n",
             names.join(", "),
             lab.index
         ),

@@ -8,6 +8,7 @@ use std::str::Chars;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Location, SourceFile};
+use crate::rules::Rule;
 use crate::spec::{Spanned, Spec, WheelSource};
 
 mod pattern;
@@ -49,7 +50,8 @@ impl Ignore {
                 let (line, _) = self.file.position(place.start);
                 let pattern = &self.file.text[place.clone()];
                 Some(
-                    Diagnostic::warning(format!("{} hides `{clean}`", self.file.name))
+                    Rule::IgnoredSource
+                        .warning(format!("{} hides `{clean}`", self.file.name))
                         .at(spec.locate(path), "taken from the build context")
                         .help(format!(
                             "line {line} of {} is `{pattern}`: take the path back after it, with `!{clean}`",
