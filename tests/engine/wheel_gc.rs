@@ -173,8 +173,8 @@ fn a_registry_that_does_not_delete_says_so_before_anything_is_gone() -> Result<(
 fn credentials_are_those_of_docker() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
     let project = Project::quickstart(&lab)?;
-    let folder = tempfile::tempdir()?;
-    let registry = OwnRegistry::with_password(&lab, folder.path())?;
+    let users = tempfile::tempdir()?;
+    let registry = OwnRegistry::with_password(&lab, users.path())?;
     set_store(&project, &format!("{}/wheels", registry.host), false)?;
     let auth = STANDARD.encode(format!("{USER}:{PASSWORD}"));
     let config = docker_config(&json!({ "auths": { (&*registry.host): { "auth": auth } } }))?;
@@ -188,8 +188,8 @@ fn credentials_are_those_of_docker() -> Result<()> {
     ensure!(swept.contains("0 of 2 tags deleted"), "{swept}");
 
     // The same from a helper.
-    let helped = docker_config(&json!({ "credHelpers": { (&*registry.host): "lab" } }))?;
-    let helper = helped.path().join("docker-credential-lab");
+    let folder = docker_config(&json!({ "credHelpers": { (&*registry.host): "lab" } }))?;
+    let helper = folder.path().join("docker-credential-lab");
     let answer = json!({ "ServerURL": registry.host, "Username": USER, "Secret": PASSWORD });
     std::fs::write(
         &helper,
@@ -199,7 +199,7 @@ fn credentials_are_those_of_docker() -> Result<()> {
         ),
     )?;
     std::fs::set_permissions(&helper, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    let swept = run(&["gc", "--keep-within", "0s"], helped.path())?;
+    let swept = run(&["gc", "--keep-within", "0s"], folder.path())?;
     ensure!(swept.contains("0 of 2 tags deleted"), "{swept}");
     Ok(())
 }

@@ -391,13 +391,13 @@ mod tests {
                     let Ok((mut stream, _)) = listener.accept() else {
                         return;
                     };
-                    let mut line = String::new();
-                    BufReader::new(&stream).read_line(&mut line).ok();
+                    let mut request = String::new();
+                    BufReader::new(&stream).read_line(&mut request).ok();
                     let expected = [
                         "GET /v2/team/wheels/tags/list HTTP",
                         "GET /v2/team/wheels/tags/list?last=b&n=1 HTTP",
                     ];
-                    let (status, link) = if line.starts_with(expected[index]) {
+                    let (status, link) = if request.starts_with(expected[index]) {
                         ("200 OK", link)
                     } else {
                         ("404 Not Found", "")
