@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
@@ -105,6 +106,12 @@ impl Gc {
         };
         let sweep = sweep(&holdings.tags, &holdings.manifests, &retention);
         if !self.dry_run {
+            let mut err = std::io::stderr();
+            if err.is_terminal() && !sweep.deleted.is_empty() {
+                // Some registries take their time for each.
+                let manifests = sweep.deleted.len();
+                writeln!(err, "deleting {manifests} manifests of {}", registry.name()).ok();
+            }
             delete(&registry, &sweep.deleted)?;
         }
         let report = Report {
