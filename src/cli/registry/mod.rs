@@ -97,24 +97,33 @@ impl Registry {
         })
     }
 
-    /// All tags, sorted; none when there is no such repository.
+    /// All tags, sorted; none when there is no such repository. A list that cannot be read to its end is an error: a tag that
+    /// is not seen protects nothing.
     pub(super) fn tags(&self) -> anyhow::Result<Vec<String>> {
         let mut tags = BTreeSet::new();
         let mut page = format!("/v2/{}/tags/list", self.repository);
         let mut pages = BTreeSet::new();
-        while pages.insert(page.clone()) {
+        loop {
+            if !pages.insert(page.clone()) {
+                bail!("{} goes in circles with its list of tags", self.name());
+            }
             let mut response = self.send(Method::Get, &page, None)?;
             match response.status().as_u16() {
                 200 => {}
-                404 => break,
+                404 if pages.len() == 1 => break,
                 _ => return Err(self.refused("list its tags", &mut response)),
             }
             let next = self.next(&response)?;
             let body = self.read(&mut response)?;
             let list: Tags = serde_json::from_slice(&body)
                 .map_err(|_| anyhow!("{} does not answer with a list of tags", self.name()))?;
-            // A tag becomes a part of a path.
-            tags.extend(list.tags.into_iter().flatten().filter(|tag| is_tag(tag)));
+            for tag in list.tags.into_iter().flatten() {
+                // It becomes a part of a path.
+                if !is_tag(&tag) {
+                    bail!("{} lists what is no tag", self.name());
+                }
+                tags.insert(tag);
+            }
             match next {
                 Some(next) => page = next,
                 None => break,
@@ -383,7 +392,7 @@ mod tests {
         let link = format!("link: {}\r\n", second.replace("HOST", &host));
         let answers = [
             (link.as_str(), r#"{ "name": "team/wheels", "tags": ["b"] }"#),
-            ("", r#"{ "name": "team/wheels", "tags": ["a", "no tag"] }"#),
+            ("", r#"{ "name": "team/wheels", "tags": ["a", "b"] }"#),
         ];
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -427,6 +436,12 @@ mod tests {
             assert_eq!(paged(&link).unwrap(), ["a", "b"], "{link}");
         }
         assert_eq!(paged("<>; rel=\"prev\"").unwrap(), ["b"]);
+        // A list that is not seen to its end is none.
+        let list = "/v2/team/wheels/tags/list";
+        for (link, words) in [(list, "in circles"), ("/v2/team/wheels/tags/list?n=7", "404")] {
+            let error = paged(&format!("<{link}>; rel=\"next\"")).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
         // Another host would be told the same secrets.
         for link in [
             format!("<http://registry.example{next}>; rel=\"next\""),
