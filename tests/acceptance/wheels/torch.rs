@@ -36,7 +36,7 @@ fn extension(lab: &Lab) -> Result<String> {
         &format!("version=\"1.0\", description=\"{}\"", unique()),
     )?;
     let built = Build::of(lab, project).target("axpby").succeed()?;
-    let steps = ["[wheel axpby] compile", "[libraries of wheel axpby] list", IMPORT];
+    let steps = ["[wheel axpby] compile", "[wheel axpby] list libraries", IMPORT];
     for step in steps {
         ensure!(
             built.executed().contains(&step),
