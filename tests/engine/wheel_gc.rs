@@ -42,7 +42,8 @@ fn push(
     Ok(new)
 }
 
-/// Pushes a wheel and gives a list of its own the form of an older one: `gc` has one thing to delete, after one compile.
+/// Puts the wheel that was pushed last under another key too, as a list of its own: `gc` has something to delete after one
+/// compile.
 fn with_an_old_one(repository: &Repository) -> Result<String> {
     let (kind, text) = repository
         .manifest("markupsafe.linux-amd64")?
