@@ -141,7 +141,7 @@ fn nothing_of_a_store_is_in_the_image_or_in_what_is_said() -> Result<()> {
 #[test]
 fn a_required_store_that_is_gone_ends_the_build_before_the_first_compile() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
-    for kind in ["webdav", "s3", "redis"] {
+    for kind in ["webdav", "s3", "redis", "gha"] {
         let store = Store::gone(kind)?;
         let project = project(&lab, &store.required())?;
         let failed = build(&lab, &project, &store.secret())?.target("train").fail()?;
@@ -197,6 +197,38 @@ fn a_wrong_password_is_told_apart_from_a_store_that_is_gone() -> Result<()> {
         let failed = build(&lab, &project, &wrong)?.target("train").fail()?;
         let log = failed.progress.named(STEP).map(|step| step.log.as_str());
         assert!(log.is_some_and(|log| log.contains(words)), "{kind}: {log:?}");
+    }
+    Ok(())
+}
+
+/// There is no server of Actions' cache here; nginx refuses any token, and notes what it was asked for.
+#[test]
+fn the_cache_of_actions_is_asked_in_the_protocol_of_its_address() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let server = Store::start("webdav")?;
+    let project = project(&lab, "store = \"gha\"\nrequire = true")?;
+    for (variable, asked) in [
+        (
+            "ACTIONS_RESULTS_URL",
+            "POST /twirp/github.actions.results.api.v1.CacheService/GetCacheEntryDownloadURL HTTP",
+        ),
+        (
+            "ACTIONS_CACHE_URL",
+            "GET /_apis/artifactcache/cache?keys=sccache/.sccache_check&version=sccache-v0.16.0-",
+        ),
+    ] {
+        assert!(!server.answered(&lab)?.contains(asked));
+        let token = &server.password;
+        let secret = format!(
+            "{variable}=http://127.0.0.1:{}/\nACTIONS_RUNTIME_TOKEN={token}\n",
+            server.port
+        );
+        let failed = build(&lab, &project, &secret)?.target("train").fail()?;
+        let log = failed.progress.named(STEP).map_or("", |step| step.log.as_str());
+        let words = "the gha store of the compiler cache is required: it refuses the credentials";
+        assert!(log.contains(words) && !log.contains(token), "{log}");
+        let answered = server.answered(&lab)?;
+        assert!(answered.contains(asked), "{answered}");
     }
     Ok(())
 }

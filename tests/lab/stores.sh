@@ -1,12 +1,12 @@
 # Stores for compiled objects on loopback, each with a folder, a port, a user and
-# a password of its own: Debian's Apache with its own WebDAV modules, Redis, and
+# a password of its own: Debian's nginx with its WebDAV modules, Redis, and
 # s3s-fs, an S3 server that is compiled once.
 
 STORES='webdav redis s3'
 S3S_VERSION=0.13.0
 
 store_ready() {
-  tree webdav bookworm apache2-bin libapr1 libaprutil1
+  tree nginx bookworm nginx libnginx-mod-http-dav-ext libxml2 libicu72
   tree redis bookworm redis-server redis-tools libhiredis0.14 liblua5.1-0 liblzf1 libjemalloc2 lua-bitop lua-cjson
   need_command openssl openssl
   s3_ready
@@ -46,40 +46,37 @@ store_up() {
   say "$kind store $name is up on 127.0.0.1:$port"
 }
 
+# PUT and MKCOL are nginx's own; PROPFIND, with which sccache looks for folders,
+# is of the module. Every path that Debian has compiled in is named anew.
 store_webdav() {
-  local dir="$1" port="$2" user="$3" password="$4" modules="$LAB/trees/webdav/usr/lib/apache2/modules" hash
-  mkdir -p "$dir/locks"
-  # Apache takes a process that nobody has waited for yet for a running one.
-  rm -f "$dir/httpd.pid"
+  local dir="$1" port="$2" user="$3" password="$4" temp hash
+  mkdir -p "$dir/temp"
   hash="$(openssl passwd -apr1 -stdin <<<"$password")"
   printf '%s:%s\n' "$user" "$hash" >"$dir/users"
-  cat >"$dir/httpd.conf" <<EOF
-ServerRoot "$dir"
-ServerName 127.0.0.1
-Listen 127.0.0.1:$port
-PidFile "$dir/httpd.pid"
-DefaultRuntimeDir "$dir"
-ErrorLog "$dir/error.log"
-LoadModule mpm_event_module $modules/mod_mpm_event.so
-LoadModule authn_core_module $modules/mod_authn_core.so
-LoadModule authn_file_module $modules/mod_authn_file.so
-LoadModule authz_core_module $modules/mod_authz_core.so
-LoadModule authz_user_module $modules/mod_authz_user.so
-LoadModule auth_basic_module $modules/mod_auth_basic.so
-LoadModule dav_module $modules/mod_dav.so
-LoadModule dav_fs_module $modules/mod_dav_fs.so
-DavLockDB "$dir/locks/db"
-DocumentRoot "$dir/files"
-<Directory "$dir/files">
-  Dav On
-  AuthType Basic
-  AuthName store
-  AuthUserFile "$dir/users"
-  Require valid-user
-</Directory>
+  cat >"$dir/nginx.conf" <<EOF
+daemon off;
+user root;
+pid $dir/nginx.pid;
+error_log $dir/error.log;
+load_module $LAB/trees/nginx/usr/lib/nginx/modules/ngx_http_dav_ext_module.so;
+events {}
+http {
+  access_log $dir/access.log;
+$(for temp in client_body proxy fastcgi uwsgi scgi; do echo "  ${temp}_temp_path $dir/temp/$temp;"; done)
+  server {
+    listen 127.0.0.1:$port;
+    root $dir/files;
+    auth_basic store;
+    auth_basic_user_file $dir/users;
+    client_max_body_size 0;
+    dav_methods PUT DELETE MKCOL COPY MOVE;
+    dav_ext_methods PROPFIND OPTIONS;
+    create_full_put_path on;
+  }
+}
 EOF
-  launch "$dir/pid" "$dir/log" env "LD_LIBRARY_PATH=$(store_libraries webdav)" \
-    "$LAB/trees/webdav/usr/sbin/apache2" -X -f "$dir/httpd.conf"
+  launch "$dir/pid" "$dir/log" env "LD_LIBRARY_PATH=$(store_libraries nginx)" \
+    "$LAB/trees/nginx/usr/sbin/nginx" -e "$dir/error.log" -c "$dir/nginx.conf"
 }
 
 store_redis() {

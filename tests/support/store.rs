@@ -6,12 +6,13 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use super::engine::Lab;
 use super::unique;
 
 /// A running store; it is gone when the value goes out of scope.
 #[derive(Debug)]
 pub(crate) struct Store {
-    /// `webdav`, `s3` or `redis`, as in a spec.
+    /// `webdav`, `s3` or `redis`, as in a spec, or a `gha` that is never started.
     kind: &'static str,
     name: String,
     /// Where it listens on loopback.
@@ -82,10 +83,23 @@ impl Store {
                 "SCCACHE_BUCKET=objects\nSCCACHE_REGION=us-east-1\nSCCACHE_ENDPOINT=http://127.0.0.1:{port}\n\
                  AWS_ACCESS_KEY_ID=builder\nAWS_SECRET_ACCESS_KEY={password}\n"
             ),
+            "gha" => {
+                format!("ACTIONS_RESULTS_URL=http://127.0.0.1:{port}/\nACTIONS_RUNTIME_TOKEN={password}\n")
+            }
             _ => format!(
                 "# The lab's.\nSCCACHE_REDIS_ENDPOINT=tcp://127.0.0.1:{port}\n\nSCCACHE_REDIS_PASSWORD={password}\n"
             ),
         }
+    }
+
+    /// The log of requests that a webdav store has answered.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub(crate) fn answered(&self, lab: &Lab) -> Result<String> {
+        let log = lab.folder().join("stores").join(&self.name).join("access.log");
+        Ok(std::fs::read_to_string(log)?)
     }
 
     /// Lines of `[compiler-cache]` that require it.

@@ -57,7 +57,7 @@ case $(number store.wheelbase.internal) in
     1) store=webdav needed='SCCACHE_WEBDAV_ENDPOINT=' known_words='SCCACHE_WEBDAV_[A-Z_]*' ;;
     2) store=s3 needed='SCCACHE_BUCKET=' known_words='SCCACHE_BUCKET|SCCACHE_REGION|SCCACHE_ENDPOINT|SCCACHE_S3_[A-Z0-9_]*|AWS_[A-Z0-9_]*' ;;
     3) store=redis needed='SCCACHE_REDIS(_ENDPOINT|_CLUSTER_ENDPOINTS)?=' known_words='SCCACHE_REDIS[A-Z_]*' ;;
-    4) store=gha needed='(ACTIONS_RESULTS_URL|ACTIONS_CACHE_URL|SCCACHE_GHA_CACHE_URL)=' known_words='ACTIONS_[A-Z0-9_]*|SCCACHE_GHA_[A-Z0-9_]*' ;;
+    4) store=gha needed='ACTIONS_(RESULTS|CACHE)_URL=' known_words='ACTIONS_[A-Z0-9_]*|SCCACHE_GHA_[A-Z0-9_]*' ;;
 esac
 
 # hipcc at its places: AMD's packages put it below ROCM_PATH with a link in /usr/bin, and a distribution the other way round.
@@ -96,7 +96,7 @@ terms=$({
     env | grep -vi _proxy= | sort
     echo "$command $store"
     # Another server may be empty.
-    grep -E '^(SCCACHE_[A-Z_]*ENDPOINTS?|SCCACHE_BUCKET|SCCACHE_REDIS)=' /wheelbase/store 2>/dev/null || :
+    grep -E '^(SCCACHE_[A-Z_]*ENDPOINTS?|SCCACHE_BUCKET|SCCACHE_REDIS|ACTIONS_(RESULTS|CACHE)_URL)=' /wheelbase/store 2>/dev/null || :
 } | sha256sum)
 if [ "$(cat "/wheelbase/cache/wheels/$name" 2>/dev/null)" = "$terms" ]; then known=known; fi
 
@@ -144,7 +144,11 @@ serve() (
             webdav) export SCCACHE_WEBDAV_KEY_PREFIX="$scope" ;;
             s3) export SCCACHE_S3_KEY_PREFIX="$scope" ;;
             redis) export SCCACHE_REDIS_KEY_PREFIX="$scope" ;;
-            gha) export SCCACHE_GHA_ENABLED=on SCCACHE_GHA_VERSION="$scope" ;;
+            gha)
+                export SCCACHE_GHA_ENABLED=on SCCACHE_GHA_VERSION="$scope"
+                # Without this word sccache speaks the first protocol, whose address is the other one, to the server of the second.
+                if ! grep -q '^ACTIONS_CACHE_URL=' /wheelbase/store; then export ACTIONS_CACHE_SERVICE_V2=on; fi
+                ;;
         esac
         while IFS= read -r line || [ -n "$line" ]; do
             case $line in *=*) export "${line?}" ;; esac

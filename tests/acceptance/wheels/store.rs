@@ -20,7 +20,7 @@ pub(crate) fn claims() -> Vec<Claim> {
             move |lab| moves(lab, kind),
         ));
     }
-    for kind in ["webdav", "s3", "redis"] {
+    for kind in ["webdav", "s3", "redis", "gha"] {
         claims.push(Claim::new(
             format!(
                 "a required {kind} store that nobody answers for ends the build in less than 15 seconds, before the first \
