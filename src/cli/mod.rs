@@ -15,12 +15,15 @@ use crate::spec::is_predefined;
 mod bake;
 mod build;
 mod explain;
+mod gc;
 mod git;
 mod graph;
 mod history;
+mod holdings;
 mod load;
 mod metadata;
 mod page;
+mod registry;
 mod replay;
 mod tally;
 mod variants;
@@ -51,7 +54,8 @@ Examples:
   wheelbase replay --html replay.html      what the edits of the lock have cost, and would have
   wheelbase build serve --tag app:1 --load build with docker buildx
   wheelbase bake --tag app:{image} | docker buildx bake -f -
-  wheelbase wheels push                    compile what the wheel store lacks, once for everybody";
+  wheelbase wheels push                    compile what the wheel store lacks, once for everybody
+  wheelbase wheels gc --dry-run            which wheels of the store nobody needs any more";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -86,7 +90,7 @@ enum Command {
     /// group with the name of each image. Every combination is planned first: a mistake in one is told with its values.
     /// `--build-arg` and `--platform` leave the combinations that have the values.
     Bake(bake::Bake),
-    /// Shows which compiled wheels the wheel store has, and fills it.
+    /// Shows which compiled wheels the wheel store has, fills it, and deletes what nobody needs.
     Wheels(wheels::Wheels),
     /// Prints the JSON Schema of wheelbase.toml, for editors.
     Schema,
@@ -154,10 +158,10 @@ enum GraphFormat {
     Mermaid,
 }
 
-/// Runs the command line; what it says of errors goes to standard error.
-pub fn run() -> ExitCode {
+/// Runs the command line, in seconds since 1970 at `now`; what it says of errors goes to standard error.
+pub fn run(now: i64) -> ExitCode {
     let cli = Cli::parse();
-    match command(cli.command) {
+    match command(cli.command, now) {
         Ok(code) => code,
         // A reader that has seen enough, such as `head`, is no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -175,7 +179,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-fn command(command: Command) -> anyhow::Result<ExitCode> {
+fn command(command: Command, now: i64) -> anyhow::Result<ExitCode> {
     match command {
         Command::Check(input) => check(&input),
         Command::Plan { input, format } => with_loaded(&input, |loaded| {
@@ -198,7 +202,7 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Replay(replay) => replay.run(),
         Command::Build(build) => build.run(),
         Command::Bake(bake) => bake.run(),
-        Command::Wheels(wheels) => wheels.run(),
+        Command::Wheels(wheels) => wheels.run(now),
         Command::Schema => {
             print(crate::spec::schema::json().as_bytes())?;
             Ok(ExitCode::SUCCESS)

@@ -35,6 +35,7 @@ mod rust;
 mod sccache;
 mod slots;
 mod sources;
+mod wheel_gc;
 mod wheel_store;
 
 /// The image `serve` of the untouched quickstart, built and exported once for all tests.
