@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mimalloc::MiMalloc;
 use wheelbase::gateway::{Client, Options};
@@ -16,7 +16,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 fn main() -> ExitCode {
     let options = Options::from_process_env();
     if !options.is_frontend() {
-        return wheelbase::cli::run();
+        return wheelbase::cli::run(i64::try_from(now().as_secs()).unwrap_or(i64::MAX));
     }
     let Err(error) = serve(&options);
     // This reaches the daemon's log only; the user was told through the gateway if that was possible.
@@ -26,10 +26,7 @@ fn main() -> ExitCode {
 
 /// Serves the build and ends the process from within, with nothing dropped before: see `Returned::exit`.
 fn serve(options: &Options) -> anyhow::Result<Infallible> {
-    // The library has no clock: what it makes of a spec and a lock must not depend on one.
-    let began = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    let began = u64::try_from(now().as_millis()).unwrap_or(u64::MAX);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -37,4 +34,9 @@ fn serve(options: &Options) -> anyhow::Result<Infallible> {
         let client = Client::connect_stdio().await?;
         wheelbase::frontend::serve(&client, options, began).await?.exit()
     })
+}
+
+/// The time since 1970. The library has no clock: what it makes of a spec and a lock must not depend on one.
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

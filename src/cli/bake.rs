@@ -1,21 +1,27 @@
 //! `wheelbase bake`: the images of a spec as a file for `docker buildx bake`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::Input;
 use super::build::{context_of, output};
-use super::wheels::{Answer, Common, OUTPUT};
+use super::load::Loaded;
+use super::variants::Variants;
+use super::wheels::Common;
+use crate::diagnostic::Diagnostic;
 use crate::platform::Platform;
-use crate::spec::WHEEL_STORE;
+use crate::spec::{Combination, WHEEL_STORE};
 
-/// What is replaced by the name of the image in a tag.
-const IMAGE: &str = "{image}";
+mod names;
+mod wheels;
+
+/// The group with all images.
+const DEFAULT: &str = "default";
 
 /// Prints a bake file: a target for each image, and the group `default` of all of them.
 ///
@@ -27,7 +33,9 @@ const IMAGE: &str = "{image}";
 pub(super) struct Bake {
     /// The images; all of them when none is named.
     images: Vec<String>,
-    /// Name of each built image, with `{image}` in the place of its name in the spec; may be given several times.
+    /// Name of each built image, with `{image}` in the place of its name in the spec; may be given several times. With a
+    /// [matrix], `{variant}` stands for the values of a combination and `{NAME}` for that of one argument; a tag without
+    /// either has `-{variant}` at its end.
     #[arg(short, long)]
     tag: Vec<String>,
     /// Compression of new layers.
@@ -40,6 +48,14 @@ pub(super) struct Bake {
     build: Common,
 }
 
+/// A target for an image.
+#[derive(Debug)]
+struct Target {
+    name: String,
+    image: String,
+    value: Value,
+}
+
 impl Bake {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
         // The images do not depend on what is built for.
@@ -50,14 +66,83 @@ impl Bake {
             platform: Platform::linux_amd64(),
             build_arg: self.build.build_arg.clone(),
         };
-        let loaded = match input.load()? {
-            Ok(loaded) => loaded,
+        let done = match Variants::read(&input)? {
+            Ok(Some(variants)) => self.run_variants(&variants, &input)?,
+            Ok(None) => self.run_alone(&input)?,
+            Err(errors) => Err(errors),
+        };
+        match done {
+            Ok(()) => Ok(ExitCode::SUCCESS),
             Err(errors) => {
                 super::report(&errors);
-                return Ok(ExitCode::FAILURE);
+                Ok(ExitCode::FAILURE)
             }
+        }
+    }
+
+    /// The images of a spec without a matrix.
+    fn run_alone(&self, input: &Input) -> anyhow::Result<Result<(), Vec<Diagnostic>>> {
+        let loaded = match input.load()? {
+            Ok(loaded) => loaded,
+            Err(errors) => return Ok(Err(errors)),
         };
         super::report(&loaded.settings.keep(loaded.warnings.clone()));
+        self.know_images(&loaded)?;
+        let images: Vec<&str> = loaded.images.iter().map(String::as_str).collect();
+        let mut groups = BTreeMap::new();
+        let targets = self.image_targets(&images, &[Combination::default()])?;
+        groups.insert(
+            DEFAULT.to_owned(),
+            targets.iter().map(|target| target.name.clone()).collect(),
+        );
+        self.print(targets, groups, &[Combination::default()])?;
+        Ok(Ok(()))
+    }
+
+    /// The images of a spec in all combinations that are asked for.
+    fn run_variants(
+        &self,
+        variants: &Variants,
+        input: &Input,
+    ) -> anyhow::Result<Result<(), Vec<Diagnostic>>> {
+        let platforms = self.platforms()?;
+        let combinations = variants.chosen(&input.arguments(), &platforms);
+        let Some(first) = combinations.first() else {
+            bail!(variants.refusal(&input.arguments(), &platforms));
+        };
+        if let Ok(loaded) = input.of(first, input.platform.clone()).load()? {
+            self.know_images(&loaded)?;
+        }
+        let planned_for = if platforms.is_empty() {
+            vec![input.platform.clone()]
+        } else {
+            platforms
+        };
+        let planned = variants.plan(&combinations, input, &planned_for, |loaded| {
+            loaded.settings.keep(loaded.warnings.clone())
+        })?;
+        super::report(&planned.warnings);
+        let Some(loaded) = planned.first.filter(|_| planned.errors.is_empty()) else {
+            return Ok(Err(planned.errors));
+        };
+        let images: Vec<&str> = loaded.images.iter().map(String::as_str).collect();
+        let targets = self.image_targets(&images, &combinations)?;
+        let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for Target { name, image, .. } in &targets {
+            for group in [DEFAULT.to_owned(), names::name(image)] {
+                groups.entry(group).or_default().push(name.clone());
+            }
+        }
+        let own = |name: &str| name == DEFAULT || (self.wheel_store && name == WHEEL_STORE);
+        if let Some(image) = images.iter().find(|image| own(&names::name(image))) {
+            bail!("an image and a group both are called `{image}`; rename the image");
+        }
+        self.print(targets, groups, &combinations)?;
+        Ok(Ok(()))
+    }
+
+    /// An error unless there are all images that are named.
+    fn know_images(&self, loaded: &Loaded) -> anyhow::Result<()> {
         let known: Vec<&str> = loaded.spec.images.keys().map(String::as_str).collect();
         for image in &self.images {
             if !known.contains(&image.as_str()) {
@@ -67,74 +152,117 @@ impl Bake {
                 }
             }
         }
-        let images: Vec<&str> = loaded.images.iter().map(String::as_str).collect();
-        let mut targets = self.image_targets(&images)?;
-        let mut groups = Map::new();
-        groups.insert("default".to_owned(), group(targets.keys()));
+        Ok(())
+    }
+
+    /// The platforms that are given.
+    fn platforms(&self) -> anyhow::Result<Vec<Platform>> {
+        let given = self.build.platform.as_deref().unwrap_or_default();
+        let words = given.split(',').map(str::trim).filter(|word| !word.is_empty());
+        words
+            .map(|word| word.parse().map_err(|error| anyhow!("{error}")))
+            .collect()
+    }
+
+    /// Prints the file, with the compiled wheels where they are asked for.
+    fn print(
+        &self,
+        targets: Vec<Target>,
+        mut groups: BTreeMap<String, Vec<String>>,
+        combinations: &[Combination<'_>],
+    ) -> anyhow::Result<()> {
+        let mut all: BTreeMap<String, Value> = targets
+            .into_iter()
+            .map(|target| (target.name, target.value))
+            .collect();
         if self.wheel_store {
-            let wheels = self.wheel_targets(&self.build.wheels()?)?;
-            groups.insert(WHEEL_STORE.to_owned(), group(wheels.keys()));
+            let asked = self.ask_wheels(combinations)?;
+            let wheels = self.wheel_targets(&asked)?;
+            groups.insert(WHEEL_STORE.to_owned(), wheels.keys().cloned().collect());
             for (name, target) in wheels {
-                if targets.insert(name.clone(), target).is_some() {
+                if all.insert(name.clone(), target).is_some() {
                     bail!("an image and a wheel both are the target `{name}`; rename the image");
                 }
             }
         }
-        let file = json!({ "group": groups, "target": targets });
-        super::print(format!("{file:#}\n").as_bytes())?;
-        Ok(ExitCode::SUCCESS)
+        // `docker buildx bake default` would mean both; without a matrix that has always been so.
+        if let Some(name) = groups
+            .keys()
+            .find(|name| *name != DEFAULT && all.contains_key(*name))
+        {
+            bail!("a group and a target both are called `{name}`; rename the image");
+        }
+        let groups: Map<String, Value> = groups
+            .into_iter()
+            .map(|(name, targets)| (name, json!({ "targets": targets })))
+            .collect();
+        let file = as_it_is(json!({ "group": groups, "target": all }));
+        super::print(format!("{file:#}\n").as_bytes())
     }
 
-    /// A target for each image.
-    fn image_targets(&self, images: &[&str]) -> anyhow::Result<BTreeMap<String, Value>> {
-        if let Some(tag) = self.tag.iter().find(|tag| !tag.contains(IMAGE))
+    /// A target for each image in each combination.
+    fn image_targets(
+        &self,
+        images: &[&str],
+        combinations: &[Combination<'_>],
+    ) -> anyhow::Result<Vec<Target>> {
+        if let Some(tag) = self.tag.iter().find(|tag| !names::names_image(tag))
             && images.len() > 1
         {
             bail!(
-                "all {} images would be named {tag}: write {IMAGE} in it",
+                "all {} images would be named {tag}: write {{image}} in it",
                 images.len()
             );
         }
-        let mut targets = BTreeMap::new();
+        let mut targets: Vec<Target> = Vec::new();
+        let mut known = BTreeSet::new();
+        let mut named: BTreeMap<String, String> = BTreeMap::new();
         for image in images {
-            let mut target = self.target(image)?;
-            if !self.tag.is_empty() {
-                target["tags"] = self.tag.iter().map(|tag| tag.replace(IMAGE, image)).collect();
+            for combination in combinations {
+                let name = names::target(image, combination);
+                if !known.insert(name.clone()) {
+                    if combinations.len() == 1 {
+                        bail!("two images both are the target `{name}`; rename one");
+                    }
+                    bail!(
+                        "two variants both are the target `{name}`: names have letters, digits, `_` and `-`, and nothing else of \
+                         their values differs"
+                    );
+                }
+                let mut value = self.target(image, combination)?;
+                let mut tags = Vec::new();
+                for template in &self.tag {
+                    let tag = names::tag(template, image, combination)?;
+                    if let Some(other) = named.insert(tag.clone(), name.clone())
+                        && other != name
+                    {
+                        bail!(
+                            "`{other}` and `{name}` both would be named {tag}: write {{variant}} in the tag"
+                        );
+                    }
+                    tags.push(tag);
+                }
+                if !tags.is_empty() {
+                    value["tags"] = json!(tags);
+                }
+                if let Some(platform) = combination.platform() {
+                    value["platforms"] = json!([platform]);
+                } else if let Some(platforms) = &self.build.platform {
+                    value["platforms"] = platforms.split(',').map(str::trim).collect();
+                }
+                value["output"] = json!([output("image", &self.compression, false)]);
+                targets.push(Target {
+                    name,
+                    image: (*image).to_owned(),
+                    value,
+                });
             }
-            if let Some(platforms) = &self.build.platform {
-                target["platforms"] = platforms.split(',').map(str::trim).collect();
-            }
-            target["output"] = json!([output("image", &self.compression, false)]);
-            if targets.insert(name(image), target).is_some() {
-                bail!("two images both are the target `{}`; rename one", name(image));
-            }
-        }
-        Ok(targets)
-    }
-
-    /// A target for each compiled wheel, which has a key of its own for each platform.
-    fn wheel_targets(&self, wheels: &[Answer]) -> anyhow::Result<BTreeMap<String, Value>> {
-        let several = wheels.iter().any(|wheel| wheel.platform != wheels[0].platform);
-        let mut targets = BTreeMap::new();
-        for wheel in wheels {
-            let mut target = self.target(&wheel.wheel)?;
-            target["tags"] = json!([wheel.reference, wheel.newest]);
-            target["platforms"] = json!([wheel.platform]);
-            target["output"] = json!([OUTPUT]);
-            let of_platform = if several {
-                format!("-{}", wheel.platform.replace('/', "-"))
-            } else {
-                String::new()
-            };
-            let name = name(&format!("wheel-{}{of_platform}", wheel.wheel));
-            // Images may need it in several resolutions of the lock; the target builds it in the first image's.
-            targets.entry(name).or_insert(target);
         }
         Ok(targets)
     }
 
     /// What every target has.
-    fn target(&self, target: &str) -> anyhow::Result<Value> {
+    fn target(&self, target: &str, combination: &Combination<'_>) -> anyhow::Result<Value> {
         let Common { file, context, .. } = &self.build;
         let context = context_of(context.as_deref(), file);
         let file = beside(Path::new(&context), file)?;
@@ -152,11 +280,27 @@ impl Bake {
                 // As buildx does: the variable of that name.
                 None => Some((given.clone(), std::env::var(given).ok()?)),
             });
-        let arguments: BTreeMap<String, String> = given.collect();
+        let varied = combination
+            .args()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let arguments: BTreeMap<String, String> = given.chain(varied).collect();
         if !arguments.is_empty() {
             value["args"] = json!(arguments);
         }
         Ok(value)
+    }
+}
+
+/// A file whose strings bake takes as they are: `${` and `%{` begin templates of HCL, in JSON too.
+fn as_it_is(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(text.replace("${", "$${").replace("%{", "%%{")),
+        Value::Array(items) => items.into_iter().map(as_it_is).collect(),
+        Value::Object(entries) => entries
+            .into_iter()
+            .map(|(name, value)| (name, as_it_is(value)))
+            .collect(),
+        other => other,
     }
 }
 
@@ -178,26 +322,43 @@ fn text(path: &Path) -> anyhow::Result<&str> {
         .with_context(|| format!("{} cannot stand in JSON: it is not UTF-8", path.display()))
 }
 
-/// A name as bake takes it: letters, digits, `_` and `-`.
-fn name(text: &str) -> String {
-    text.replace('.', "-")
-}
-
-fn group<'a>(targets: impl Iterator<Item = &'a String>) -> Value {
-    json!({ "targets": targets.collect::<Vec<_>>() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::SourceFile;
+    use crate::spec::Matrix;
 
-    fn bake(arguments: &[&str]) -> Bake {
+    pub(super) fn bake(arguments: &[&str]) -> Bake {
         #[derive(clap::Parser)]
         struct Line {
             #[command(flatten)]
             bake: Bake,
         }
         <Line as clap::Parser>::parse_from(["bake"].iter().chain(arguments)).bake
+    }
+
+    /// The matrix of these lines, over arguments that may be any text.
+    pub(super) fn matrix(lines: &str) -> Matrix {
+        let args = ["cuda", "python", "os"].map(|name| format!("[args.{name}]\ntype = \"string\"\n"));
+        let text = format!("{}[matrix]\n{lines}\n", args.concat());
+        let read = Matrix::read(&SourceFile::new("wheelbase.toml", text));
+        read.unwrap().unwrap().0
+    }
+
+    fn targets(
+        bake: &Bake,
+        images: &[&str],
+        combinations: &[Combination<'_>],
+    ) -> anyhow::Result<Vec<(String, Value)>> {
+        let targets = bake.image_targets(images, combinations)?;
+        Ok(targets
+            .into_iter()
+            .map(|target| (target.name, target.value))
+            .collect())
+    }
+
+    fn alone(bake: &Bake, images: &[&str]) -> anyhow::Result<Vec<(String, Value)>> {
+        targets(bake, images, &[Combination::default()])
     }
 
     #[test]
@@ -210,10 +371,13 @@ mod tests {
             "--platform",
             "linux/amd64,linux/arm64",
         ]);
-        let targets = bake.image_targets(&["serve", "train.gpu"]).unwrap();
-        assert_eq!(targets.keys().collect::<Vec<_>>(), ["serve", "train-gpu"]);
+        let targets = alone(&bake, &["serve", "train.gpu"]).unwrap();
+        let [(serve, _), (train, target)] = targets.as_slice() else {
+            panic!("{targets:?}")
+        };
+        assert_eq!((serve.as_str(), train.as_str()), ("serve", "train-gpu"));
         assert_eq!(
-            targets["train-gpu"],
+            *target,
             json!({
                 "context": "a",
                 "dockerfile": "wheelbase.toml",
@@ -226,56 +390,68 @@ mod tests {
     }
 
     #[test]
+    fn each_combination_is_a_target() {
+        let bake = bake(&[
+            "--tag",
+            "app:1.2",
+            "--build-arg",
+            "REVISION=${x}",
+            "--build-arg",
+            "cuda=12.8.1",
+        ]);
+        let matrix =
+            matrix("cuda = [\"12.8.1\"]\npython = [\"3.11\", \"3.12\"]\nplatform = [\"linux/arm64\"]");
+        let targets = targets(&bake, &["serve"], &matrix.combinations()).unwrap();
+        let names: Vec<&str> = targets.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "serve-cuda-12-8-1-python-3-11-arm64",
+                "serve-cuda-12-8-1-python-3-12-arm64"
+            ]
+        );
+        assert_eq!(
+            as_it_is(targets[1].1.clone()),
+            json!({
+                "context": ".",
+                "dockerfile": "wheelbase.toml",
+                "target": "serve",
+                "args": { "REVISION": "$${x}", "cuda": "12.8.1", "python": "3.12" },
+                "tags": ["app:1.2-cuda12.8.1-python3.12-arm64"],
+                "platforms": ["linux/arm64"],
+                "output": ["type=image,compression=zstd,compression-level=1"],
+            })
+        );
+    }
+
+    #[test]
     fn compression_can_be_chosen() {
-        let targets = bake(&["--compression", "gzip"])
-            .image_targets(&["serve"])
-            .unwrap();
-        assert_eq!(targets["serve"]["output"], json!(["type=image,compression=gzip"]));
-        assert_eq!(targets["serve"]["context"], ".");
+        let targets = alone(&bake(&["--compression", "gzip"]), &["serve"]).unwrap();
+        assert_eq!(targets[0].1["output"], json!(["type=image,compression=gzip"]));
+        assert_eq!(targets[0].1["context"], ".");
     }
 
     #[test]
     fn what_would_be_overwritten_is_refused() {
-        let error = bake(&["--tag", "app:1"]).image_targets(&["a", "b"]).unwrap_err();
-        assert!(error.to_string().contains("write {image} in it"), "{error}");
-        let error = bake(&[]).image_targets(&["a.b", "a-b"]).unwrap_err();
-        assert!(error.to_string().contains("both are the target `a-b`"), "{error}");
-    }
-
-    #[test]
-    fn each_wheel_is_a_target_for_its_own_platform() {
-        let answer = |platform: &str| -> Answer {
-            let key = platform.replace('/', "");
-            serde_json::from_value(json!({
-                "wheel": "kernel",
-                "platform": platform,
-                "reference": format!("zot.example/wheels:kernel-{key}"),
-                "newest": format!("zot.example/wheels:kernel.{key}"),
-                "image": null,
-                "notes": {},
-                "since": null,
-            }))
-            .unwrap()
+        let refused = |tag: &str, images: &[&str], combinations: &[Combination<'_>]| {
+            let error = targets(&bake(&["--tag", tag]), images, combinations).unwrap_err();
+            error.to_string()
         };
-        let bake = bake(&[]);
-        let one = bake.wheel_targets(&[answer("linux/amd64")]).unwrap();
-        assert_eq!(one.keys().collect::<Vec<_>>(), ["wheel-kernel"]);
-        let both = bake
-            .wheel_targets(&[answer("linux/amd64"), answer("linux/arm64")])
-            .unwrap();
+        let none = [Combination::default()];
+        let error = refused("app:1", &["a", "b"], &none);
+        assert!(error.contains("write {image} in it"), "{error}");
+        let error = refused("app:{image}", &["a.b", "a-b"], &none);
+        assert!(error.contains("two images both are the target `a-b`"), "{error}");
+        let matrix = matrix("cuda = [\"12.8.1\", \"12-8-1\"]\npython = [\"3.11\", \"3.12\"]");
+        let all = matrix.combinations();
+        let error = refused("app:{cuda}", &["a"], &all[..2]);
         assert_eq!(
-            both.keys().collect::<Vec<_>>(),
-            ["wheel-kernel-linux-amd64", "wheel-kernel-linux-arm64"]
+            error,
+            "`a-cuda-12-8-1-python-3-11` and `a-cuda-12-8-1-python-3-12` both would be named app:12.8.1: write {variant} in \
+             the tag"
         );
-        let arm = &both["wheel-kernel-linux-arm64"];
-        assert_eq!(arm["platforms"], json!(["linux/arm64"]));
-        assert_eq!(
-            arm["tags"],
-            json!([
-                "zot.example/wheels:kernel-linuxarm64",
-                "zot.example/wheels:kernel.linuxarm64"
-            ])
-        );
+        let error = refused("app:1", &["a"], &all);
+        assert!(error.contains("two variants both are the target"), "{error}");
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl Loaded {
 }
 
 /// The spec from disk.
-fn spec(file: &Path) -> anyhow::Result<Arc<SourceFile>> {
+pub(super) fn spec(file: &Path) -> anyhow::Result<Arc<SourceFile>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
     Ok(SourceFile::new(file.display().to_string(), text))
 }

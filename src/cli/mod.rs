@@ -15,17 +15,22 @@ use crate::spec::is_predefined;
 mod bake;
 mod build;
 mod explain;
+mod gc;
 mod git;
 mod graph;
 mod history;
+mod holdings;
 mod load;
 mod metadata;
 mod page;
+mod registry;
 mod replay;
 mod tally;
+mod variants;
 mod wheels;
 
 use load::Loaded;
+use variants::Variants;
 
 /// Builds GPU Python images with BuildKit from one TOML file.
 ///
@@ -49,11 +54,13 @@ Examples:
   wheelbase replay --html replay.html      what the edits of the lock have cost, and would have
   wheelbase build serve --tag app:1 --load build with docker buildx
   wheelbase bake --tag app:{image} | docker buildx bake -f -
-  wheelbase wheels push                    compile what the wheel store lacks, once for everybody";
+  wheelbase wheels push                    compile what the wheel store lacks, once for everybody
+  wheelbase wheels gc --dry-run            which wheels of the store nobody needs any more";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Reports every mistake of the spec and its lock, and every rule of docs/reference/rules.md that they break.
+    /// Reports every mistake of the spec and its lock, and every rule of docs/reference/rules.md that they break; of each
+    /// combination of [matrix], too.
     Check(Input),
     /// Shows what will be built, and why.
     Plan {
@@ -78,8 +85,12 @@ enum Command {
     /// Builds an image with `docker buildx build`, with zstd layers.
     Build(build::Build),
     /// Prints a bake file of the images, for `docker buildx bake`.
+    ///
+    /// Where the spec has a [matrix], there is a target for each image and combination, such as `serve-cuda-12-8-1`, and a
+    /// group with the name of each image. Every combination is planned first: a mistake in one is told with its values.
+    /// `--build-arg` and `--platform` leave the combinations that have the values.
     Bake(bake::Bake),
-    /// Shows which compiled wheels the wheel store has, and fills it.
+    /// Shows which compiled wheels the wheel store has, fills it, and deletes what nobody needs.
     Wheels(wheels::Wheels),
     /// Prints the JSON Schema of wheelbase.toml, for editors.
     Schema,
@@ -91,7 +102,7 @@ enum Command {
 }
 
 /// What every command reads.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 struct Input {
     /// Images to look at; all of them when none is named.
     images: Vec<String>,
@@ -147,10 +158,10 @@ enum GraphFormat {
     Mermaid,
 }
 
-/// Runs the command line; what it says of errors goes to standard error.
-pub fn run() -> ExitCode {
+/// Runs the command line, in seconds since 1970 at `now`; what it says of errors goes to standard error.
+pub fn run(now: i64) -> ExitCode {
     let cli = Cli::parse();
-    match command(cli.command) {
+    match command(cli.command, now) {
         Ok(code) => code,
         // A reader that has seen enough, such as `head`, is no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -168,7 +179,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-fn command(command: Command) -> anyhow::Result<ExitCode> {
+fn command(command: Command, now: i64) -> anyhow::Result<ExitCode> {
     match command {
         Command::Check(input) => check(&input),
         Command::Plan { input, format } => with_loaded(&input, |loaded| {
@@ -191,7 +202,7 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Replay(replay) => replay.run(),
         Command::Build(build) => build.run(),
         Command::Bake(bake) => bake.run(),
-        Command::Wheels(wheels) => wheels.run(),
+        Command::Wheels(wheels) => wheels.run(now),
         Command::Schema => {
             print(crate::spec::schema::json().as_bytes())?;
             Ok(ExitCode::SUCCESS)
@@ -205,23 +216,69 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Looks at every rule, and for every mistake. Warnings alone are no failure, unless the spec says so.
+/// Looks at every rule, and for every mistake, in each combination of `[matrix]` too. Warnings alone are no failure, unless the
+/// spec says so.
 fn check(input: &Input) -> anyhow::Result<ExitCode> {
-    let said = input.load()?.and_then(|loaded| {
-        let warnings = loaded.lint();
-        report(&warnings);
-        let plan = loaded.plan()?;
-        if let Some(error) = loaded.settings.verdict(&warnings) {
-            return Err(vec![error]);
+    let given = input.arguments();
+    let variants = match Variants::read(input)? {
+        Ok(variants) => variants,
+        Err(errors) => return finish(Err(errors)),
+    };
+    let mut said = Vec::new();
+    let mut warnings = Vec::new();
+    let mut settings = None;
+    // A spec may leave it to the matrix to give values.
+    if variants
+        .as_ref()
+        .is_none_or(|variants| variants.have_defaults(&given))
+    {
+        let loaded = match input.load()? {
+            Ok(loaded) => loaded,
+            Err(errors) => return finish(Err(errors)),
+        };
+        warnings = loaded.lint();
+        match loaded.plan() {
+            Ok(plan) => said.push(format!(
+                "{} images, {} stages",
+                plan.images.len(),
+                plan.stages.len()
+            )),
+            Err(errors) => {
+                report(&warnings);
+                return finish(Err(errors));
+            }
         }
-        let (stages, images) = (plan.stages.len(), plan.images.len());
-        let said = format!(
-            "{}: {images} images, {stages} stages, no errors\n",
-            input.file.display()
-        );
-        Ok(said.into_bytes())
-    });
-    finish(said)
+        settings = Some(loaded.settings);
+    }
+    let mut errors = Vec::new();
+    if let Some(variants) = &variants {
+        let combinations = variants.chosen(&given, &[]);
+        let planned = variants.plan(
+            &combinations,
+            input,
+            std::slice::from_ref(&input.platform),
+            |loaded| {
+                let mut own = loaded.lint();
+                own.retain(|warning| !warnings.contains(warning));
+                own
+            },
+        )?;
+        warnings.extend(planned.warnings);
+        errors = planned.errors;
+        settings = settings.or(planned.first.map(|loaded| loaded.settings));
+        if !combinations.is_empty() {
+            said.push(format!("{} variants", combinations.len()));
+        }
+    }
+    report(&warnings);
+    if errors.is_empty() {
+        errors.extend(settings.and_then(|settings| settings.verdict(&warnings)));
+    }
+    finish(if errors.is_empty() {
+        Ok(format!("{}: {}, no errors\n", input.file.display(), said.join(", ")).into_bytes())
+    } else {
+        Err(errors)
+    })
 }
 
 /// Reads the input, shows what its files have that is not understood, and prints what `show` makes of it, or its errors.

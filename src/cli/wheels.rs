@@ -1,4 +1,4 @@
-//! `wheelbase wheels`: what the wheel store has, why a wheel is not in it, and filling it.
+//! `wheelbase wheels`: what the wheel store has, why a wheel is not in it, and filling it. Emptying it is in `gc`.
 //!
 //! The keys of wheels depend on what only the builder knows, so the frontend is asked through `docker buildx build --call
 //! wheelbase.wheels`, and wheels are pushed by builds of their own.
@@ -14,10 +14,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::Deserialize;
 
 use super::build::context_of;
+use super::gc::Gc;
 use super::metadata::reports;
-use crate::plan::STORED;
+use crate::plan::{STORED, WHEEL_PUSHED, rfc3339};
 
-/// Shows and fills the wheel store.
+/// Shows, fills and cleans the wheel store.
 ///
 /// The store is the repository of `[wheel-store]`. A wheel's key, its tag there, is made of all that its files depend on:
 /// digests of tiers, the packages that it is compiled against, and the bytes of its source. These commands need Docker with
@@ -52,13 +53,14 @@ enum Action {
         #[command(flatten)]
         build: Common,
     },
+    Gc(Gc),
 }
 
 /// How a wheel's image is pushed. A wheel is compressed already, and old engines know neither zstd nor what to make of it.
 pub(super) const OUTPUT: &str = "type=image,compression=uncompressed,force-compression=true,push=true";
 
 /// What every command hands to buildx.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct Common {
     /// The spec.
     #[arg(short, long, default_value = "wheelbase.toml")]
@@ -78,7 +80,7 @@ pub(super) struct Common {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// For people.
     Text,
     /// For programs: references, digests, notes.
@@ -86,7 +88,7 @@ enum Format {
 }
 
 /// A wheel of the frontend's answer.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Answer {
     pub(super) wheel: String,
     pub(super) platform: String,
@@ -102,7 +104,8 @@ pub(super) struct Answer {
 }
 
 impl Wheels {
-    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
+    /// `now` is the time in seconds since 1970.
+    pub(super) fn run(&self, now: i64) -> anyhow::Result<ExitCode> {
         match &self.command {
             Action::List { build, format } => {
                 let answer = build.ask()?;
@@ -125,12 +128,13 @@ impl Wheels {
                     let said = if let Some(image) = &answer.image {
                         format!("{wheel} for {platform}: there already, {image}\n")
                     } else {
-                        build.push(answer)?;
+                        build.push(answer, now)?;
                         format!("{wheel} for {platform}: pushed {}\n", answer.reference)
                     };
                     super::print(said.as_bytes())?;
                 }
             }
+            Action::Gc(gc) => return gc.run(now),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -162,11 +166,11 @@ impl Common {
     }
 
     /// Builds a wheel's image for its own platform and pushes it under its key, and as the newest one.
-    fn push(&self, answer: &Answer) -> anyhow::Result<()> {
+    fn push(&self, answer: &Answer, now: i64) -> anyhow::Result<()> {
         let folder = std::env::temp_dir();
         let metadata = folder.join(format!("wheelbase-wheel-{}.json", std::process::id()));
         let status = self
-            .pushing(answer)
+            .pushing(answer, now)
             .arg("--metadata-file")
             .arg(&metadata)
             .status()
@@ -190,8 +194,9 @@ impl Common {
         }
     }
 
-    /// The build that pushes a wheel: for the platform that its key is of, and no other.
-    fn pushing(&self, answer: &Answer) -> Command {
+    /// The build that pushes a wheel: for the platform that its key is of, and no other. The image says when that was.
+    fn pushing(&self, answer: &Answer, now: i64) -> Command {
+        let output = format!("{OUTPUT},annotation.{WHEEL_PUSHED}={}", rfc3339(now));
         self.command(
             Some(&answer.platform),
             &[
@@ -202,7 +207,7 @@ impl Common {
                 "--tag",
                 &answer.newest,
                 "--output",
-                OUTPUT,
+                &output,
             ],
         )
     }
@@ -326,7 +331,7 @@ mod tests {
             since: None,
         };
         let words = |answer: &Answer| -> String {
-            let command = common.pushing(answer);
+            let command = common.pushing(answer, 1_700_000_000);
             let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
             words.join(" ")
         };
@@ -334,7 +339,8 @@ mod tests {
             words(&answer("linux/arm64", "b")),
             format!(
                 "buildx build --file wheelbase.toml --platform linux/arm64 --target kernel \
-                 --tag zot.example/wheels:kernel-b --tag zot.example/wheels:kernel.b --output {OUTPUT} --builder b ."
+                 --tag zot.example/wheels:kernel-b --tag zot.example/wheels:kernel.b \
+                 --output {OUTPUT},annotation.dev.wheelbase.wheel.pushed=2023-11-14T22:13:20Z --builder b ."
             )
         );
         assert!(words(&answer("linux/amd64", "a")).contains("--platform linux/amd64 --target kernel"));

@@ -8,12 +8,11 @@ use std::str::FromStr as _;
 
 use serde_json::Value;
 
-use super::config::rfc3339;
 use super::failure::Failure;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::{Attestation, Client, Options, Reference, ScannedStages, Scanner, Solve};
 use crate::llb::{Emitted, Output, SCANNED, Scan, emit_file};
-use crate::plan::{self, Plan, Work};
+use crate::plan::{self, Plan, Work, rfc3339};
 use crate::platform::Platform;
 
 /// The file with the document of the lock.

@@ -28,6 +28,7 @@ mod compiler_cache;
 mod contents;
 mod counts;
 mod crates;
+mod date;
 pub mod device_code;
 mod explain;
 mod footprint;
@@ -45,6 +46,7 @@ mod planner;
 mod references;
 mod replay;
 pub mod requires;
+mod retention;
 pub mod show;
 mod source;
 mod spdx;
@@ -60,6 +62,7 @@ pub use compiler_cache::STORE_SECRET;
 pub use contents::{Code, Contents, ListError};
 pub use counts::{COUNTS, Counted, Counts, read_report, report};
 pub use crates::{Crates, manifest_paths};
+pub use date::{rfc3339, seconds};
 pub use explain::{Cause, Change, ChangeKind, Explanation, Root as RootCause, explain};
 pub use footprint::{Footprint, Layer};
 pub use foreign::{foreign, foreign_stage};
@@ -74,11 +77,15 @@ pub use model::{
 pub use crate::spec::{Store, StoreKind, Vendor};
 pub use references::{builder_references, foreseen, references};
 pub use replay::{LayerHistory, Point, Policy, Replay, Unplanned, Version, file_key, replay};
+pub use retention::{
+    Reason, Retention, StoreTag, StoredManifest, StoredWheel, Sweep, Verdict, stored_bytes, sweep,
+};
 pub use source::own_patterns;
 pub use spdx::spdx;
 pub use stand_in::{StandIn, StandIns};
 pub use wheel_store::{
-    ContextRead, PARTS, STORED, StoreEntry, compile_of, context_reads, store_entries, take_stored,
+    ContextRead, PARTS, STORED, StoreEntry, WHEEL_NAME, WHEEL_PLATFORM, WHEEL_PUSHED, compile_of,
+    context_reads, store_entries, take_stored,
 };
 
 /// Everything that a plan depends on.

@@ -20,6 +20,16 @@ pub const PARTS: &str = "dev.wheelbase.wheel.parts";
 /// Prefix of the notes about a wheel that are ours.
 const NOTE: &str = "dev.wheelbase.wheel";
 
+/// The note with a wheel's name in `[wheels]`. An image without it is no wheel of ours.
+pub const WHEEL_NAME: &str = "dev.wheelbase.wheel.name";
+
+/// The note with the platform that a wheel was compiled for.
+pub const WHEEL_PLATFORM: &str = "dev.wheelbase.wheel.platform";
+
+/// The annotation with the time at which a wheel was pushed, as RFC 3339 writes it. An image's own time is that of the
+/// compile, which may have been cached for long, or the one of `SOURCE_DATE_EPOCH`.
+pub const WHEEL_PUSHED: &str = "dev.wheelbase.wheel.pushed";
+
 /// A part of the build context that is read for a wheel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContextRead {
@@ -63,19 +73,20 @@ pub struct StoreEntry {
 impl StoreEntry {
     /// The tag of its image: the name for people, and the key.
     pub fn tag(&self) -> String {
-        format!("{}-{}", self.name_tag(), self.key)
+        format!("{}-{}", name_tag(&self.wheel), self.key)
     }
 
     /// The tag of the one that was pushed last for a platform, whatever its key. A tag of a key has no dot.
     pub fn newest_tag(&self, platform: &Platform) -> String {
         let platform = platform.to_string().replace('/', "-");
-        format!("{}.{platform}", self.name_tag())
+        format!("{}.{platform}", name_tag(&self.wheel))
     }
+}
 
-    fn name_tag(&self) -> String {
-        // A tag has at most 128 characters, of which the key takes 64.
-        self.wheel.chars().take(60).collect()
-    }
+/// What the tags of a wheel begin with.
+pub(super) fn name_tag(wheel: &str) -> String {
+    // A tag has at most 128 characters, of which the key takes 64.
+    wheel.chars().take(60).collect()
 }
 
 /// What the stages that compile wheels read of the build context, together with all that they stand on.
@@ -219,8 +230,8 @@ fn notes(plan: &Plan, stage: StageId, stages: &BTreeSet<StageId>) -> BTreeMap<St
         "org.opencontainers.image.title",
         format!("wheel {}", compile.name),
     );
-    note(&format!("{NOTE}.name"), compile.name.clone());
-    note(&format!("{NOTE}.platform"), plan.platform.to_string());
+    note(WHEEL_NAME, compile.name.clone());
+    note(WHEEL_PLATFORM, plan.platform.to_string());
     if let Some(archs) = compile.env.get("TORCH_CUDA_ARCH_LIST") {
         note(&format!("{NOTE}.archs"), archs.clone());
     }

@@ -166,6 +166,12 @@ rules! {
          be part of the wheel's key, and another number of jobs would compile everything again.",
         bad "[wheels.fast]\narch = \"any\"\nsource = { lock = true }\nenv = { MAX_JOBS = \"4\" }\n[images.serve]\nwheels = [\"fast\"]\nuser = \"app\"",
         good "[wheels.fast]\narch = \"any\"\nsource = { lock = true }\njobs = 4\n[images.serve]\nwheels = [\"fast\"]\nuser = \"app\"";
+    UnusedAxis: Warning, Check, since "0.1.0",
+        "Every argument of `[matrix]` is used in the spec",
+        "Variants that differ in nothing but it are the same image, under several names. An argument stands as `${NAME}` in \
+         strings; `command`, `entrypoint` and `cmd` are taken as they are.",
+        bad "[args.cuda]\ndefault = \"12.8.1\"\n[matrix]\ncuda = [\"12.6.3\", \"12.8.1\"]\n[gpu]\ncuda = \"12.8.1\"\nos = \"ubuntu22.04\"",
+        good "[args.cuda]\ndefault = \"12.8.1\"\n[matrix]\ncuda = [\"12.6.3\", \"12.8.1\"]\n[gpu]\ncuda = \"${cuda}\"\nos = \"ubuntu22.04\"";
     EmptyImage: Warning, Check, since "0.1.0",
         "An image adds something to its tier",
         "An image without packages, wheels, system packages and files is its tier with a virtual environment in it.",

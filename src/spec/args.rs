@@ -68,7 +68,7 @@ impl ArgKind {
         }
     }
 
-    fn of(value: &DeValue<'_>) -> Option<Self> {
+    pub(super) fn of(value: &DeValue<'_>) -> Option<Self> {
         match value {
             DeValue::String(_) => Some(Self::String),
             DeValue::Integer(_) => Some(Self::Integer),
@@ -79,7 +79,7 @@ impl ArgKind {
 
     /// Whether a text that a build has given is a value. TOML's other ways to write a number, such as `0x10`, are none:
     /// they would be another text where the value is put into one.
-    fn takes(self, text: &str) -> bool {
+    pub(super) fn takes(self, text: &str) -> bool {
         match self {
             Self::String => true,
             Self::Integer => text.parse::<u64>().is_ok_and(|number| number.to_string() == text),
@@ -231,6 +231,11 @@ impl Arguments {
             return None;
         }
         let parts = parts(text);
+        for part in &parts {
+            if let Part::Reference(name) = part {
+                findings.note_used(name);
+            }
+        }
         if let [Part::Reference(name)] = parts.as_slice()
             && let Some(value) = self.all.get(*name).and_then(typed)
             && shape::fits(kind, &value)
@@ -355,7 +360,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// A value as text.
-fn shown(value: &DeValue<'_>) -> Option<String> {
+pub(super) fn shown(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(_) => integer(value).map(|number| number.to_string()),
@@ -448,7 +453,8 @@ fn takes(arg: &Arg, text: &str, findings: &mut Findings) -> bool {
     false
 }
 
-fn check_choice(arg: &Arg, text: &str, span: Range<usize>, findings: &mut Findings) -> bool {
+/// Whether a value is one of an argument's choices.
+pub(super) fn check_choice(arg: &Arg, text: &str, span: Range<usize>, findings: &mut Findings) -> bool {
     if arg.choices.is_empty() || arg.choices.iter().any(|choice| choice == text) {
         return true;
     }

@@ -10,7 +10,7 @@ use super::args::Arguments;
 use super::findings::Findings;
 use super::model::{Layers, Spec, System, Tier, Uv, Wheel};
 use super::section::Section;
-use super::{compiler_cache, gpu, images, names, python, shape, urls, wheel_store, wheels};
+use super::{compiler_cache, gpu, images, matrix, names, python, shape, urls, wheel_store, wheels};
 use crate::diagnostic::{Diagnostic, SourceFile};
 
 /// The image that uv is taken from when the file says nothing.
@@ -51,18 +51,11 @@ impl Spec {
     ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut findings = Findings::new(file);
         let (tree, syntax) = DeTable::parse_recoverable(&file.text);
-        for error in &syntax {
-            findings.error(
-                error.span().unwrap_or(0..0),
-                format!("this is not TOML: {}", error.message()),
-                "",
-                "see https://toml.io/en/v1.1.0 for how it is written",
-            );
-        }
-        if !syntax.is_empty() {
+        findings.syntax(&syntax);
+        if findings.failed() {
             return Err(findings.finish().err().unwrap_or_default());
         }
-        shape::check_arguments(tree.get_ref(), &mut findings);
+        shape::check_table(tree.get_ref(), "args", &mut findings);
         if findings.failed() {
             return Err(findings.finish().err().unwrap_or_default());
         }
@@ -73,12 +66,19 @@ impl Spec {
         }
         shape::check(&tree, &mut findings);
         let spec = decode(file, &Section::root(&tree), &mut findings);
+        let matrix = matrix::decode(&Section::root(&tree), arguments.all(), &mut findings);
         let failed = findings.failed();
         let (file, warnings) = findings.finish()?;
         match spec {
             Some(spec) if !failed => {
                 let args = arguments.all().clone();
-                Ok((Self { file, args, ..spec }, warnings))
+                let spec = Self {
+                    file,
+                    args,
+                    matrix,
+                    ..spec
+                };
+                Ok((spec, warnings))
             }
             // Nothing is absent without an error that says so; should that ever break, say it rather than panic.
             _ => Err(vec![
@@ -130,6 +130,7 @@ fn decode(file: &Arc<SourceFile>, root: &Section<'_>, findings: &mut Findings) -
     Some(Spec {
         file: Arc::clone(file),
         args: BTreeMap::new(),
+        matrix: None,
         name: name?,
         default,
         gpu,

@@ -30,7 +30,10 @@ pub fn markdown() -> String {
 /// One key. Writing to a string cannot fail, so results of `write!` are dropped here and below.
 fn section(page: &mut String, key: &Key) {
     let path = shown(key.path);
-    let table = matches!(key.kind, Kind::Table | Kind::Named | Kind::Forms(_)) && !key.path.contains('.');
+    let table = matches!(
+        key.kind,
+        Kind::Table | Kind::Named | Kind::Forms(_) | Kind::Open(_)
+    ) && !key.path.contains('.');
     let heading = match &key.kind {
         Kind::Named => format!("## `[{path}.NAME]`"),
         _ if table => format!("## `[{path}]`"),
@@ -48,7 +51,12 @@ fn section(page: &mut String, key: &Key) {
     if !key.default.is_empty() {
         about.push(format!("default: {}", default(key.default)));
     }
-    if key.literal && !table && !key.path.starts_with("args.") {
+    if key.literal
+        && !table
+        && !["args.", "matrix."]
+            .iter()
+            .any(|table| key.path.starts_with(table))
+    {
         about.push("taken as it is, without arguments".to_owned());
     }
     if !about.is_empty() {

@@ -36,6 +36,7 @@ pub(super) struct Findings {
     list: Vec<Diagnostic>,
     concealed: Vec<Range<usize>>,
     meant: BTreeSet<&'static str>,
+    used: BTreeSet<String>,
 }
 
 impl Findings {
@@ -47,6 +48,7 @@ impl Findings {
             list: Vec::new(),
             concealed: secrets::suspects(&file.text),
             meant: BTreeSet::new(),
+            used: BTreeSet::new(),
         }
     }
 
@@ -75,6 +77,18 @@ impl Findings {
     ) {
         let place = self.place(span);
         self.push(Diagnostic::error(message).at(place, label).help(help));
+    }
+
+    /// Adds what a parser has said of text that is not TOML.
+    pub(super) fn syntax(&mut self, errors: &[toml::de::Error]) {
+        for error in errors {
+            self.error(
+                error.span().unwrap_or(0..0),
+                format!("this is not TOML: {}", error.message()),
+                "",
+                "see https://toml.io/en/v1.1.0 for how it is written",
+            );
+        }
     }
 
     /// Adds a warning of a rule, with one place.
@@ -114,6 +128,16 @@ impl Findings {
     /// Whether a key that reads as absent was [meant](Self::note_meant): its absence needs no second error.
     pub(super) fn is_meant(&self, path: &str) -> bool {
         self.meant.contains(path)
+    }
+
+    /// Notes that a string refers to an argument.
+    pub(super) fn note_used(&mut self, argument: &str) {
+        self.used.insert(argument.to_owned());
+    }
+
+    /// Whether a string [refers](Self::note_used) to an argument.
+    pub(super) fn is_used(&self, argument: &str) -> bool {
+        self.used.contains(argument)
     }
 
     /// Whether there is an error so far.

@@ -56,6 +56,9 @@ pub enum Kind {
     Forms(&'static [Form]),
     /// A table of tables: the names are the user's, each table has the keys below `path.*`.
     Named,
+    /// A table with the keys that [`all`] lists below this path, and beside them names that the user chooses, whose values are
+    /// of one kind.
+    Open(&'static Kind),
     /// An array of tables with the keys below this path.
     Tables,
     /// Any of these.
@@ -109,7 +112,7 @@ impl Kind {
             Self::Integer { .. } => "an integer".to_owned(),
             Self::Array(item) => format!("an array of {}", item.plural()),
             Self::Map(value) => format!("a table of {}", value.plural()),
-            Self::Table | Self::Forms(_) => "a table".to_owned(),
+            Self::Table | Self::Forms(_) | Self::Open(_) => "a table".to_owned(),
             Self::Named => "a table of tables".to_owned(),
             Self::Tables => "an array of tables".to_owned(),
             Self::Any(kinds) => join_or(&kinds.iter().map(Self::words).collect::<Vec<_>>()),
@@ -123,7 +126,7 @@ impl Kind {
             Self::Boolean => "booleans".to_owned(),
             Self::Integer { .. } => "integers".to_owned(),
             Self::Array(_) | Self::Tables => "arrays".to_owned(),
-            Self::Map(_) | Self::Table | Self::Forms(_) | Self::Named => "tables".to_owned(),
+            Self::Map(_) | Self::Table | Self::Forms(_) | Self::Named | Self::Open(_) => "tables".to_owned(),
             Self::Any(kinds) => join_or(&kinds.iter().map(Self::plural).collect::<Vec<_>>()),
         }
     }
@@ -275,6 +278,9 @@ mod tests {
             "args.*.type",
             "args.*.choices",
             "args.*.description",
+            "matrix",
+            "matrix.platform",
+            "matrix.exclude",
             "wheels.*.command",
             "images.*.entrypoint",
             "images.*.cmd",

@@ -6,8 +6,9 @@
 //! Python. All errors come at once, each with its place and a way out.
 //!
 //! The road of a file: `decode` asks the TOML parser for a tree with places; `args` puts the values of build arguments into
-//! it; `shape` checks it against the one table of [`keys`]; then each section is read by its own file (`gpu`, `python`, `compiler_cache`, `wheels`, `images`) with the facts of `cuda`,
-//! `archs`, `rocm`, `gfx` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
+//! it; `shape` checks it against the one table of [`keys`]; then each section is read by its own file (`gpu`, `python`,
+//! `compiler_cache`, `wheels`, `images`; `matrix` too, which decides nothing of a build) with the facts of `cuda`, `archs`,
+//! `rocm`, `gfx` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
 //! `findings`, and `secrets` keeps credentials out of it. [`schema`] and [`docs`] render the same table of keys for
 //! editors and readers.
 
@@ -25,6 +26,7 @@ mod gpu;
 mod images;
 pub mod keys;
 mod lint;
+mod matrix;
 mod model;
 mod names;
 mod os;
@@ -51,6 +53,7 @@ pub use decode::{
     DEFAULT_BUCKETS, DEFAULT_LOCK, DEFAULT_MAX_LAYER_SIZE, DEFAULT_MAX_LAYERS, DEFAULT_THRESHOLD,
     DEFAULT_UV_IMAGE,
 };
+pub use matrix::{Axis, Combination, MOST_COMBINATIONS, Matrix, gather};
 pub use model::*;
 pub use names::{WHEEL_STORE, normalise};
 pub use reference::Reference;

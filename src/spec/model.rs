@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub use toml::Spanned;
 
 use super::args::Arg;
+use super::matrix::Matrix;
 use crate::diagnostic::{Location, SourceFile};
 
 /// A whole `wheelbase.toml`.
@@ -19,6 +20,8 @@ pub struct Spec {
     pub file: Arc<SourceFile>,
     /// `[args]` by name, with the values that were put in.
     pub args: BTreeMap<String, Arg>,
+    /// `[matrix]`: the variants for bake. A build does not look at it.
+    pub matrix: Option<Matrix>,
     /// `name`: what is built, used in image labels and as a prefix of cache ids.
     pub name: Spanned<String>,
     /// `default`: the image that is built when no target is named. With a single image it is that one.
@@ -54,6 +57,8 @@ impl Spec {
             file: _,
             // What they have decided stands in the rest.
             args: _,
+            // It decides nothing of a build.
+            matrix: _,
             name,
             default,
             gpu,

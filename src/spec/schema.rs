@@ -120,6 +120,11 @@ fn value_of(key: &Key, written: &Kind) -> Map<String, Value> {
             let table = object(&below(&path).collect::<Vec<_>>(), None);
             json!({ "type": "object", "additionalProperties": Value::Object(table) })
         }
+        Kind::Open(item) => {
+            let mut table = object(&below(key.path).collect::<Vec<_>>(), None);
+            table.insert("additionalProperties".into(), Value::Object(kind(key, item)));
+            return table;
+        }
         Kind::Tables => {
             let table = object(&below(key.path).collect::<Vec<_>>(), None);
             json!({ "type": "array", "items": Value::Object(table) })
@@ -236,6 +241,11 @@ mod tests {
             ),
             ("env = { HF_HUB_OFFLINE = \"1\" }", "env = { HF_HUB_OFFLINE = 1 }"),
             ("buckets = 4", "buckets = 0"),
+            ("VENDOR = [\"Example\", \"Other\"]", "VENDOR = \"Example\""),
+            (
+                "exclude = [{ VENDOR = \"Other\", ",
+                "exclude = [{ VENDOR = [\"Other\"], ",
+            ),
         ] {
             assert_eq!(full.matches(from).count(), 1, "{from}");
             assert!(!accepts(&schema, &read(&full.replace(from, to))), "{to}");

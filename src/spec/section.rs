@@ -109,6 +109,18 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// All keys with their values, in the order of the file.
+    pub(super) fn entries(&self) -> Vec<(Spanned<String>, &'a Spanned<DeValue<'a>>)> {
+        let mut entries: Vec<_> = self
+            .table
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (Spanned::new(key.span(), key.get_ref().to_string()), value))
+            .collect();
+        entries.sort_by_key(|(name, _)| name.span().start);
+        entries
+    }
+
     /// The tables of a table, by the names that the user chose.
     pub(super) fn named(&self, name: &str) -> Vec<(Spanned<String>, Section<'a>)> {
         let table = self.value(name).and_then(|value| value.get_ref().as_table());

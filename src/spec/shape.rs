@@ -20,9 +20,9 @@ pub(super) fn check(root: &DeTable<'_>, findings: &mut Findings) {
     drop(Shape { findings }.table("", "", 0..0, root));
 }
 
-/// Reports what does not fit of `[args]` alone.
-pub(super) fn check_arguments(root: &DeTable<'_>, findings: &mut Findings) {
-    if let Some(key) = keys::find("", "args")
+/// Reports what does not fit of one table of the top level.
+pub(super) fn check_table(root: &DeTable<'_>, name: &str, findings: &mut Findings) {
+    if let Some(key) = keys::find("", name)
         && let Some((name, value)) = root.get_key_value(key.name())
     {
         Shape { findings }.value(&key.kind, key, key.name(), name.span(), value);
@@ -36,8 +36,16 @@ pub(super) fn fits(kind: &Kind, value: &DeValue<'_>) -> bool {
         Kind::Boolean => value.is_bool(),
         Kind::Integer { .. } => value.is_integer(),
         Kind::Array(_) | Kind::Tables => value.is_array(),
-        Kind::Map(_) | Kind::Table | Kind::Forms(_) | Kind::Named => value.is_table(),
+        Kind::Map(_) | Kind::Table | Kind::Forms(_) | Kind::Named | Kind::Open(_) => value.is_table(),
         Kind::Any(kinds) => kinds.iter().any(|kind| fits(kind, value)),
+    }
+}
+
+/// Whether a value is one of this kind, and so are the items of an array.
+fn of_kind(kind: &Kind, value: &DeValue<'_>) -> bool {
+    match (kind, value) {
+        (Kind::Array(item), DeValue::Array(items)) => items.iter().all(|value| fits(item, value.get_ref())),
+        _ => fits(kind, value),
     }
 }
 
@@ -133,6 +141,7 @@ impl Shape<'_> {
                     }
                 }
             }
+            (Kind::Open(item), DeValue::Table(table)) => self.open(item, key, shown, table),
             (Kind::Tables, DeValue::Array(items)) => self.tables(key, shown, items),
             (Kind::Text | Kind::Shaped(_), DeValue::String(text)) if text.contains('\0') => {
                 self.findings.error(
@@ -155,6 +164,23 @@ impl Shape<'_> {
                 );
             }
             _ => {}
+        }
+    }
+
+    /// A table whose names are partly the user's. One that looks like a known key and has no value of its own kind is that key,
+    /// misspelt.
+    fn open(&mut self, item: &Kind, key: &'static Key, shown: &str, table: &DeTable<'_>) {
+        for (name, value) in table {
+            let word = name.get_ref();
+            let joined = joined(shown, word);
+            let near = || nearest(word, keys::below(key.path).map(Key::name));
+            if let Some(known) = keys::find(key.path, word) {
+                self.value(&known.kind, known, &joined, name.span(), value);
+            } else if !of_kind(item, value.get_ref()) && near().is_some() {
+                self.unknown(key.path, shown, name);
+            } else {
+                self.value(item, key, &joined, name.span(), value);
+            }
         }
     }
 
@@ -259,7 +285,9 @@ impl Shape<'_> {
         let message = format!("`{shown}` expected {}, found {found}", kind.words());
         let (name, written) = (self.findings.text(name), self.findings.text(value.span()));
         let help = match (kind, value.get_ref()) {
-            (Kind::Array(Kind::Text | Kind::Shaped(_)), DeValue::String(text)) if is_plain(text) => {
+            (Kind::Array(Kind::Text | Kind::Shaped(_) | Kind::Any(_)), DeValue::String(text))
+                if is_plain(text) =>
+            {
                 let words: Vec<String> = text
                     .split_whitespace()
                     .map(|word| format!("\"{word}\""))

@@ -3,6 +3,7 @@
 mod args;
 mod errors;
 mod laws;
+mod matrix;
 
 use super::*;
 use crate::diagnostic::{Diagnostic, SourceFile};
@@ -63,6 +64,10 @@ fn a_full_file() {
         *"\"nvcr.io/nvidia/pytorch:25.03-py3\""
     );
     assert_eq!(spec.gpu.os.as_ref().map(|os| os.get_ref().glibc), Some((2, 35)));
+    assert_eq!(
+        spec.matrix.as_ref().map(|matrix| matrix.combinations().len()),
+        Some(3)
+    );
     assert_eq!(spec.python.version.get_ref(), &(3, 12));
     let Provider::Archive { archives } = &spec.python.provider else {
         panic!("{:?}", spec.python.provider)

@@ -36,6 +36,7 @@ mod sccache;
 mod slots;
 mod sources;
 mod targets;
+mod wheel_gc;
 mod wheel_store;
 
 /// The image `serve` of the untouched quickstart, built and exported once for all tests.

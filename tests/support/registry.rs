@@ -1,8 +1,8 @@
 //! What a registry holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::engine::Engine;
@@ -73,5 +73,71 @@ impl Manifest {
     /// Compressed bytes of all layers.
     pub(crate) fn size(&self) -> u64 {
         self.layers.iter().map(|(_, size)| size).sum()
+    }
+}
+
+/// A repository, asked as the distribution specification has it.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    agent: ureq::Agent,
+    url: String,
+}
+
+/// Everything that a manifest of ours can be.
+const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
+                         application/vnd.docker.distribution.manifest.list.v2+json, \
+                         application/vnd.docker.distribution.manifest.v2+json";
+
+impl Repository {
+    /// A repository of a registry on loopback.
+    pub(crate) fn of(host: &str, name: &str) -> Self {
+        let config = ureq::Agent::config_builder()
+            .proxy(None)
+            .http_status_as_error(false);
+        Self {
+            agent: config.build().new_agent(),
+            url: format!("http://{host}/v2/{name}"),
+        }
+    }
+
+    /// All tags.
+    ///
+    /// # Errors
+    ///
+    /// When the registry does not answer with a list.
+    pub(crate) fn tags(&self) -> Result<BTreeSet<String>> {
+        let mut response = self.agent.get(format!("{}/tags/list", self.url)).call()?;
+        let list: Value = serde_json::from_slice(&response.body_mut().read_to_vec()?)?;
+        let tags = list["tags"].as_array().context("no list of tags")?.iter();
+        Ok(tags.filter_map(|tag| Some(tag.as_str()?.to_owned())).collect())
+    }
+
+    /// Media type and text of a manifest, by tag or digest; `None` when there is none.
+    ///
+    /// # Errors
+    ///
+    /// When the registry does not answer.
+    pub(crate) fn manifest(&self, reference: &str) -> Result<Option<(String, String)>> {
+        let url = format!("{}/manifests/{reference}", self.url);
+        let mut response = self.agent.get(url).header("accept", MANIFESTS).call()?;
+        if response.status().as_u16() == 404 {
+            return Ok(None);
+        }
+        let kind = response.headers().get("content-type").context("no media type")?;
+        let kind = kind.to_str()?.to_owned();
+        Ok(Some((kind, response.body_mut().read_to_string()?)))
+    }
+
+    /// Puts a manifest under a tag.
+    ///
+    /// # Errors
+    ///
+    /// When the registry does not take it.
+    pub(crate) fn put(&self, tag: &str, kind: &str, manifest: &str) -> Result<()> {
+        let url = format!("{}/manifests/{tag}", self.url);
+        let request = self.agent.put(url).header("content-type", kind);
+        let status = request.send(manifest.as_bytes())?.status().as_u16();
+        ensure!(status == 201, "status {status}");
+        Ok(())
     }
 }

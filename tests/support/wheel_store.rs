@@ -40,12 +40,26 @@ pub(crate) fn set_store(project: &Project, repo: &str, require: bool) -> Result<
 ///
 /// With what it says when it fails.
 pub(crate) fn wheels(lab: &Lab, project: &Project, arguments: &[&str]) -> Result<String> {
+    said(&mut wheels_command(lab, project, arguments))
+}
+
+/// A command of `wheelbase wheels` on the lab's main engine.
+pub(crate) fn wheels_command(lab: &Lab, project: &Project, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wheelbase"));
     command.arg("wheels").args(arguments).current_dir(project.path());
     command.args(["--", "--network", "host", "--allow", "network.host"]);
     if let Some(ca) = &lab.ca {
         command.arg("--secret").arg(format!("id=ca,src={ca}"));
     }
+    command
+}
+
+/// What a command says on standard output.
+///
+/// # Errors
+///
+/// With all that it says when it fails.
+pub(crate) fn said(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     ensure!(
         output.status.success(),

@@ -63,6 +63,32 @@ pub(super) const KEYS: &[Key] = &[
         "What it is for, as `docker buildx build --call outline` shows it.",
         "description = \"the CUDA that torch is built for\"",
     )),
+    literal(key(
+        "matrix",
+        Kind::Open(&VALUES),
+        "",
+        "The variants that `wheelbase bake` makes targets of: arguments of `[args]` with the values that they take in turn. Every \
+         value of one goes with every value of the others, in the order of the file; 256 combinations are the most. A plain build \
+         does not look at it.",
+        "[args.cuda]\ndefault = \"13.0.2\"\n[args.python]\ndefault = \"3.12\"\n\n[matrix]\n\
+         cuda = [\"12.8.1\", \"13.0.2\"]\npython = [\"3.11\", \"3.12\"]\n\
+         exclude = [{ cuda = \"13.0.2\", python = \"3.11\" }]",
+    )),
+    literal(key(
+        "matrix.platform",
+        Kind::Array(&Kind::Shaped("^[A-Za-z0-9_]+/[A-Za-z0-9_/.-]+$")),
+        "",
+        "Platforms, as the values of an argument are: each makes targets of its own. An argument that is called `platform` cannot stand \
+         in the matrix.",
+        "platform = [\"linux/amd64\", \"linux/arm64\"]",
+    )),
+    literal(key(
+        "matrix.exclude",
+        Kind::Array(&Kind::Map(&VALUE)),
+        "",
+        "Combinations that are left out: those that have all values of one of these tables. A value must be one of the matrix.",
+        "exclude = [{ cuda = \"13.0.2\", python = \"3.11\" }]",
+    )),
     key(
         "gpu",
         Kind::Table,
@@ -502,6 +528,7 @@ const ANY_INTEGER: Kind = Kind::Integer {
 };
 
 /// What an argument may be.
+const VALUES: Kind = Kind::Array(&VALUE);
 const VALUE: Kind = Kind::Any(&[Kind::Text, ANY_INTEGER, Kind::Boolean]);
 
 /// A number of bytes, or one with a unit.

@@ -71,7 +71,7 @@ cases! {
         "name = \"mai-job\"\n[gpu]\noneapi = \"2025.1\"\ntiers.devel = \"a\"\ntiers.runtime = \"b\"\narchs = [\"9.0\"]\n",
         "[python]\nversion = \"3.12\"\n[compiler-cache]\ntool = \"sccache\"\nbackend = \"webdav\"\nrequire = true\n",
         "[wheels.x]\nsource = { url = \"https://files.example/x.whl\", sha256 = \"0\" }\n[layer-cache]\nfrozen = \"-ref\"\n",
-        "[images.serve]\npackages = [\"mai-serve\"]\nwheels = [\"x\"]\n[matrix]\n",
+        "[images.serve]\npackages = [\"mai-serve\"]\nwheels = [\"x\"]\n",
     ));
     compiler_cache_of_another_tool: errors(&format!("{SMALL}[compiler-cache]\nstore = \"webdav\"\nrequire = true\n"));
     compiler_cache_store_required_but_none: errors(&format!("{SMALL}[compiler-cache]\ntool = \"sccache\"\nrequire = true\n"));

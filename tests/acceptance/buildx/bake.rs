@@ -140,7 +140,7 @@ fn baked_list(one: &One<'_>, project: &Project, targets: &Value) -> Result<Vec<S
 }
 
 /// What `wheelbase bake` prints.
-fn printed(project: &Project, arguments: &[&str]) -> Result<String> {
+pub(super) fn printed(project: &Project, arguments: &[&str]) -> Result<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_wheelbase"))
         .arg("bake")
         .args(arguments)
@@ -155,7 +155,7 @@ fn printed(project: &Project, arguments: &[&str]) -> Result<String> {
 }
 
 /// The lab's engines have no network but the host's.
-fn on_the_host(file: &str) -> Result<String> {
+pub(super) fn on_the_host(file: &str) -> Result<String> {
     let mut file: Value = serde_json::from_str(file)?;
     let targets = file["target"].as_object_mut().context("no targets")?;
     for target in targets.values_mut() {
@@ -183,9 +183,9 @@ fn all_images(lab: &Lab) -> Result<String> {
     Ok(said.join(", "))
 }
 
-fn fills_store(lab: &Lab) -> Result<String> {
-    let project = wheel_store::project(lab)?;
-    let mut arguments = vec![
+/// What asks the lab's builder for compiled wheels.
+pub(super) fn store_arguments(lab: &Lab) -> Vec<String> {
+    let words = [
         "--wheel-store",
         "--",
         "--network",
@@ -193,10 +193,17 @@ fn fills_store(lab: &Lab) -> Result<String> {
         "--allow",
         "network.host",
     ];
-    let secret = lab.ca.as_ref().map(|ca| format!("id=ca,src={ca}"));
-    if let Some(secret) = &secret {
-        arguments.extend(["--secret", secret]);
+    let mut arguments: Vec<String> = words.map(str::to_owned).to_vec();
+    if let Some(ca) = &lab.ca {
+        arguments.extend(["--secret".to_owned(), format!("id=ca,src={ca}")]);
     }
+    arguments
+}
+
+fn fills_store(lab: &Lab) -> Result<String> {
+    let project = wheel_store::project(lab)?;
+    let arguments = store_arguments(lab);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let file = on_the_host(&printed(&project, &arguments)?)?;
     bake(lab, &lab.engine(), project.path(), &file, &["wheel-store"])?.succeeded()?;
     let list = wheel_store::wheels(lab, &project, &["list"])?;

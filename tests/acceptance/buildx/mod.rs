@@ -16,6 +16,7 @@ mod rows;
 mod ssh;
 mod table;
 mod targets;
+mod variants;
 
 pub(crate) const CLAIMS: &[Group] = &[
     flags::claims,
@@ -30,4 +31,5 @@ pub(crate) const CLAIMS: &[Group] = &[
     contexts::claims,
     ignore::claims,
     bake::claims,
+    variants::claims,
 ];

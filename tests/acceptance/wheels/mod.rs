@@ -4,6 +4,7 @@ use crate::Group;
 
 mod caches;
 mod elsewhere;
+mod gc;
 mod memory;
 mod rocm;
 mod rust;
@@ -19,6 +20,7 @@ pub(crate) const CLAIMS: &[Group] = &[
     store::claims,
     stored::claims,
     elsewhere::claims,
+    gc::claims,
     slots::claims,
     memory::claims,
     rust::claims,
