@@ -44,6 +44,12 @@ impl Vertex {
         self.inputs > 0 && self.interval().is_some()
     }
 
+    /// Whether it was carried out with no result known. One that a cache elsewhere has is known first, and takes a time when
+    /// its files are fetched.
+    pub(crate) fn made(&self) -> bool {
+        self.executed() && !self.runs.values().any(|run| run.cached)
+    }
+
     /// Whether its process ran: a result that is fetched from a cache elsewhere takes its time too, and says nothing.
     pub(crate) fn spoke(&self) -> bool {
         !self.log.trim().is_empty()
@@ -157,6 +163,15 @@ impl Progress {
         self.vertices
             .iter()
             .filter(|vertex| vertex.executed() && !vertex.assembles())
+            .map(|vertex| vertex.name.as_str())
+            .collect()
+    }
+
+    /// The same without those whose result was known and had to be fetched.
+    pub(crate) fn made(&self) -> Vec<&str> {
+        self.vertices
+            .iter()
+            .filter(|vertex| vertex.made() && !vertex.assembles())
             .map(|vertex| vertex.name.as_str())
             .collect()
     }
