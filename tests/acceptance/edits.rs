@@ -131,7 +131,7 @@ fn small_bump(lab: &Lab) -> Result<String> {
         let built = Build::of(lab, &project)
             .target("serve")
             .tag(&reference)
-            .arguments(&["--push"])
+            .push_gzip()
             .succeed();
         let manifest = Manifest::of(&engine, &reference);
         engine.remove_image(&reference);

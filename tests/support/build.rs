@@ -81,6 +81,12 @@ impl<'a> Build<'a> {
         self.arguments(&["--tag", tag])
     }
 
+    /// Pushes the image with layers of gzip. A layer that the engine has in another compression, for a build before, would be
+    /// pushed as it is, and the same layer of a next build perhaps not.
+    pub(crate) fn push_gzip(self) -> Self {
+        self.arguments(&["--output=type=image,push=true,compression=gzip,force-compression=true"])
+    }
+
     /// How much the daemon attests of the build, as `--provenance` has it; nothing otherwise.
     pub(crate) fn provenance(mut self, provenance: &str) -> Self {
         provenance.clone_into(&mut self.provenance);

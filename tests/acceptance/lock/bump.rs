@@ -24,7 +24,7 @@ fn small_bump(lab: &Lab) -> Result<String> {
         let reference = format!("{repository}:{tag}");
         let built = Build::of(lab, &hundred.project)
             .tag(&reference)
-            .arguments(&["--push"])
+            .push_gzip()
             .succeed();
         let manifest = Manifest::of(&engine, &reference);
         engine.remove_image(&reference);
