@@ -49,5 +49,6 @@ pub use image::{ImageSource, OciLayoutSource, ResolveMode};
 pub use local::{Differ, LocalSource};
 pub use metadata::{Metadata, NAME_KEY, ProgressGroup};
 pub use mount::{Access, Bind, Cache, ContentCache, Mount, MountKind, Secret, Sharing, Ssh};
+pub(crate) use reference::is_tag;
 pub use reference::{ParseReferenceError, Reference};
 pub use source_map::{source_info, source_range};

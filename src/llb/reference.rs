@@ -199,7 +199,8 @@ fn is_path_component(component: &str) -> bool {
             .all(|between| matches!(between, "." | "_" | "__") || between.bytes().all(|byte| byte == b'-'))
 }
 
-fn is_tag(tag: &str) -> bool {
+/// Whether a text is a tag (OCI distribution specification, "Pulling manifests").
+pub(crate) fn is_tag(tag: &str) -> bool {
     tag.len() <= 128
         && tag.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
         && tag

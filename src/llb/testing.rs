@@ -1,31 +1,21 @@
 //! What the tests of this room ask a graph.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Graph, Output};
-use crate::diagnostic::SourceFile;
-use crate::lock::Manifests;
-use crate::plan::{Plan, Request, StandIns, plan};
-use crate::platform::Platform;
+use crate::plan::{Plan, StandIns, testing};
 use crate::proto::pb;
-use crate::spec::Spec;
+
+/// A spec of two kernels and an image with both.
+pub(crate) const TWO_WHEELS: &str = "name = \"job\"\n[gpu]\narchs = [\"9.0\"]\n\
+     tiers = { base = \"registry.example/base:1\", devel = \"registry.example/devel:1\" }\n\
+     [python]\nversion = \"3.12\"\nprovider = { image = \"registry.example/python:1\" }\n\
+     [wheels.fast]\nsource = { path = \"fast\" }\n[wheels.faster]\nsource = { path = \"faster\" }\n\
+     [images.serve]\ntier = \"base\"\nwheels = [\"fast\", \"faster\"]\n";
 
 /// The plan of all images of a spec that needs no lock, for `linux/amd64`, with no registry asked.
-pub(crate) fn planned(text: &str) -> Plan {
-    let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", text)).unwrap();
-    let images: BTreeSet<String> = spec.images.keys().cloned().collect();
-    plan(&Request {
-        spec: &spec,
-        lock: None,
-        projects: &BTreeMap::new(),
-        manifests: &Manifests::default(),
-        platform: Platform::linux_amd64(),
-        builder: None,
-        stand_ins: &StandIns::default(),
-        resolved: &BTreeMap::new(),
-        images: &images,
-    })
-    .unwrap()
+pub(crate) fn planned(spec: &str) -> Plan {
+    testing::planned(spec, None, &StandIns::default())
 }
 
 /// The source operation behind an edge.

@@ -106,13 +106,7 @@ impl Reader {
             .get("manifest")
             .and_then(|value| self.table("manifest", value))
             .unwrap_or(&empty);
-        let member_values = self.array(manifest, "members");
-        let mut members = BTreeSet::new();
-        for value in member_values {
-            if let Some(text) = self.text("members", value) {
-                members.extend(self.name(&value.span, text));
-            }
-        }
+        let members = self.package_names(manifest, "members");
         let groups = self.groups_of_manifest(manifest);
         let overrides = self.overrides(manifest);
 
@@ -231,6 +225,16 @@ impl Reader {
         groups
     }
 
+    fn package_names(&mut self, table: &Table<'_>, key: &str) -> BTreeSet<PackageName> {
+        let values = self.array(table, key).iter();
+        values
+            .filter_map(|value| {
+                let text = self.text(key, value)?;
+                self.name(&value.span, text)
+            })
+            .collect()
+    }
+
     fn overrides(&mut self, manifest: &Table<'_>) -> Overrides {
         let mut names = |key| -> BTreeSet<PackageName> {
             let tables = self.tables(manifest, key).into_iter();
@@ -242,11 +246,9 @@ impl Reader {
             requirements: names("overrides"),
             packages: names("dependency-metadata"),
         };
-        for value in self.array(manifest, "excludes") {
-            if let Some(text) = self.text("excludes", value) {
-                overrides.requirements.extend(self.name(&value.span, text));
-            }
-        }
+        overrides
+            .requirements
+            .extend(self.package_names(manifest, "excludes"));
         overrides
     }
 

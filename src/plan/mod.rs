@@ -52,6 +52,8 @@ mod source;
 mod spdx;
 mod stand_in;
 pub mod steps;
+#[cfg(test)]
+pub(crate) mod testing;
 mod toolkit;
 mod wheel;
 mod wheel_store;

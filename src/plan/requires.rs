@@ -61,14 +61,8 @@ fn installed<'p>(plan: &'p Plan, image: &ImagePlan) -> BTreeMap<&'p str, &'p str
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::diagnostic::SourceFile;
-    use crate::lock::{Lock, Manifests};
-    use crate::plan::{Request, StandIns, plan};
-    use crate::platform::Platform;
-    use crate::spec::Spec;
+    use crate::plan::{StandIns, testing};
 
     const SPEC: &str = "name = \"job\"\n[gpu]\narchs = [\"9.0\"]\n\
                         tiers = { base = \"registry.example/base:1\", devel = \"registry.example/devel:1\" }\n\
@@ -83,20 +77,7 @@ mod tests {
              version = \"2.7.0+cu128\"\nsource = {{ registry = \"https://index.example/simple\" }}\n\
              wheels = [{{ url = \"https://files.index.example/torch-2.7.0%2Bcu128-py3-none-any.whl\", hash = \"sha256:01\" }}]\n"
         );
-        let (lock, _) = Lock::parse(&SourceFile::new("uv.lock", lock)).unwrap();
-        let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", SPEC)).unwrap();
-        let plan = plan(&Request {
-            spec: &spec,
-            lock: Some(&lock),
-            projects: &BTreeMap::new(),
-            manifests: &Manifests::default(),
-            platform: Platform::linux_amd64(),
-            builder: None,
-            stand_ins: &StandIns::default(),
-            resolved: &BTreeMap::new(),
-            images: &BTreeSet::from(["serve".to_owned()]),
-        })
-        .unwrap();
+        let plan = testing::planned(SPEC, Some(&lock), &StandIns::default());
         let contents = Contents {
             requires: requires.iter().map(|text| (*text).to_owned()).collect(),
             ..Contents::default()

@@ -47,11 +47,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::diagnostic::SourceFile;
-    use crate::lock::Manifests;
-    use crate::plan::{Plan, Request, Source, Work, context_reads, plan, references, store_entries};
-    use crate::platform::Platform;
-    use crate::spec::Spec;
+    use crate::plan::{Plan, Source, Work, context_reads, references, store_entries, testing};
 
     const SPEC: &str = "name = \"app\"\n[gpu]\narchs = [\"9.0\"]\ntiers.base = \"registry.example/base:1\"\n\
                         tiers.devel = \"registry.example/devel:1\"\n[python]\nversion = \"3.11\"\n\
@@ -61,19 +57,7 @@ mod tests {
                         [images.app]\ntier = \"base\"\nwheels = [\"kernel\"]\n";
 
     fn planned(stand_ins: &StandIns) -> Plan {
-        let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", SPEC)).unwrap();
-        plan(&Request {
-            spec: &spec,
-            lock: None,
-            projects: &BTreeMap::new(),
-            manifests: &Manifests::default(),
-            platform: Platform::linux_amd64(),
-            builder: None,
-            stand_ins,
-            resolved: &BTreeMap::new(),
-            images: &BTreeSet::from(["app".to_owned()]),
-        })
-        .unwrap()
+        testing::planned(SPEC, None, stand_ins)
     }
 
     fn asked(plan: &Plan) -> Vec<String> {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::build::Build;
 use super::engine::Lab;
 use super::project::Project;
+use super::registry::raw;
 use super::unique;
 
 /// What a scanner does: a statement for each folder that it is shown.
@@ -45,22 +46,16 @@ pub(crate) fn scanner(lab: &Lab) -> Result<String> {
 /// The predicates, with their types, that are attached to an image of a registry.
 pub(crate) fn predicates(lab: &Lab, reference: &str) -> Result<Vec<(String, Value)>> {
     let name = reference.rsplit_once(':').map_or(reference, |(name, _)| name);
-    let raw = |reference: &str| -> Result<Value> {
-        let text = lab
-            .engine()
-            .output(&["buildx", "imagetools", "inspect", "--raw", reference])?;
-        Ok(serde_json::from_str(&text)?)
-    };
-    let index = raw(reference)?;
+    let index = raw(&lab.engine(), reference)?;
     let attached = index["manifests"].as_array().context("no index")?.iter();
     let attached =
         attached.filter(|entry| entry["annotations"]["vnd.docker.reference.type"] == "attestation-manifest");
     let mut found = Vec::new();
     for entry in attached {
-        let manifest = raw(&format!(
-            "{name}@{}",
-            entry["digest"].as_str().unwrap_or_default()
-        ))?;
+        let manifest = raw(
+            &lab.engine(),
+            &format!("{name}@{}", entry["digest"].as_str().unwrap_or_default()),
+        )?;
         for layer in manifest["layers"].as_array().context("no layers")? {
             let statement = blob(lab, name, layer["digest"].as_str().unwrap_or_default())?;
             ensure!(

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::engine::{Engine, Lab};
 use super::progress::Progress;
+use super::registry::Manifest;
 use super::tree::Tree;
 
 /// Builds of one process take turns. A daemon before BuildKit 0.32 executes cached steps again while another build still
@@ -81,10 +82,17 @@ impl<'a> Build<'a> {
         self.arguments(&["--tag", tag])
     }
 
-    /// Pushes the image with layers of gzip. A layer that the engine has in another compression, for a build before, would be
-    /// pushed as it is, and the same layer of a next build perhaps not.
-    pub(crate) fn push_gzip(self) -> Self {
-        self.arguments(&["--output=type=image,push=true,compression=gzip,force-compression=true"])
+    /// Pushes the image under a name, with layers of gzip, and gives what the registry has. A layer that the engine has in
+    /// another compression, for a build before, would be pushed as it is, and the same layer of a next build perhaps not.
+    pub(crate) fn push_gzip(self, reference: &str) -> Result<(Built, Manifest)> {
+        let engine = self.engine.clone();
+        let built = self
+            .tag(reference)
+            .arguments(&["--output=type=image,push=true,compression=gzip,force-compression=true"])
+            .succeed();
+        let manifest = Manifest::of(&engine, reference);
+        engine.remove_image(reference);
+        Ok((built?, manifest?))
     }
 
     /// How much the daemon attests of the build, as `--provenance` has it; nothing otherwise.

@@ -7,6 +7,16 @@ use serde_json::Value;
 
 use super::engine::Engine;
 
+/// What a registry has under a reference, a manifest or an index, as it is.
+///
+/// # Errors
+///
+/// When the registry has nothing there.
+pub(crate) fn raw(engine: &Engine, reference: &str) -> Result<Value> {
+    let text = engine.output(&["buildx", "imagetools", "inspect", "--raw", reference])?;
+    serde_json::from_str(&text).with_context(|| format!("the manifest of {reference}"))
+}
+
 /// A published image.
 #[derive(Debug, Clone)]
 pub(crate) struct Manifest {
@@ -23,11 +33,7 @@ impl Manifest {
     ///
     /// When the registry has no such image.
     pub(crate) fn of(engine: &Engine, reference: &str) -> Result<Self> {
-        let raw = |reference: &str| -> Result<Value> {
-            let text = engine.output(&["buildx", "imagetools", "inspect", "--raw", reference])?;
-            serde_json::from_str(&text).with_context(|| format!("the manifest of {reference}"))
-        };
-        let mut manifest = raw(reference)?;
+        let mut manifest = raw(engine, reference)?;
         if let Some(manifests) = manifest["manifests"].as_array() {
             let digest = manifests
                 .iter()
@@ -37,7 +43,7 @@ impl Manifest {
                 .and_then(|entry| entry["digest"].as_str())
                 .with_context(|| format!("{reference} has no image for linux/amd64"))?;
             let name = reference.rsplit_once(':').map_or(reference, |(name, _)| name);
-            manifest = raw(&format!("{name}@{digest}"))?;
+            manifest = raw(engine, &format!("{name}@{digest}"))?;
         }
         let layers = manifest["layers"]
             .as_array()
@@ -126,6 +132,17 @@ impl Repository {
         let kind = response.headers().get("content-type").context("no media type")?;
         let kind = kind.to_str()?.to_owned();
         Ok(Some((kind, response.body_mut().read_to_string()?)))
+    }
+
+    /// A blob of JSON.
+    ///
+    /// # Errors
+    ///
+    /// When the registry has no such blob, or it is no JSON.
+    pub(crate) fn json(&self, digest: &str) -> Result<Value> {
+        let mut response = self.agent.get(format!("{}/blobs/{digest}", self.url)).call()?;
+        let text = response.body_mut().read_to_string()?;
+        serde_json::from_str(&text).with_context(|| text.clone())
     }
 
     /// Puts a manifest under a tag.

@@ -24,6 +24,8 @@ use access::Access;
 use challenge::{Challenge, next_link};
 use login::Login;
 
+use crate::llb::is_tag;
+
 /// What a manifest may be. What is not asked for, a registry may translate or not find.
 const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
                          application/vnd.docker.distribution.manifest.list.v2+json, \
@@ -354,16 +356,6 @@ fn untrusted(error: &rustls::Error) -> String {
     format!(
         "{error}; SSL_CERT_FILE names the certificate authorities that are trusted, the system's otherwise"
     )
-}
-
-/// Whether a text is a tag (section "Pulling manifests" of the specification).
-fn is_tag(text: &str) -> bool {
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    text.len() <= 128
-        && text.starts_with(is_letter)
-        && text
-            .chars()
-            .all(|letter| is_letter(letter) || ".-".contains(letter))
 }
 
 /// Whether a text is a digest (`descriptor.md` of the image specification).

@@ -245,9 +245,6 @@ mod tests {
     use super::*;
     use crate::diagnostic::SourceFile;
     use crate::llb::Surroundings;
-    use crate::lock::Manifests;
-    use crate::plan::Request;
-    use crate::platform::Platform;
 
     const SPEC: &str = "name = \"a\"\n[gpu]\ncuda = \"12.8.1\"\nos = \"ubuntu22.04\"\narchs = [\"9.0\"]\n[python]\nversion = \"3.10\"\n\
         [compiler-cache]\ntool = \"sccache\"\nstore = \"redis\"\nrequire = true\n\
@@ -258,18 +255,7 @@ mod tests {
     fn outline(target: &str) -> (Spec, Outline) {
         let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", SPEC)).unwrap();
         let goal = Goal::choose(&spec, Some(target)).unwrap();
-        let plan = plan::plan(&Request {
-            spec: &spec,
-            lock: None,
-            projects: &BTreeMap::new(),
-            manifests: &Manifests::default(),
-            platform: Platform::linux_amd64(),
-            builder: None,
-            stand_ins: &plan::StandIns::default(),
-            resolved: &BTreeMap::new(),
-            images: &BTreeSet::from(["serve".to_owned()]),
-        })
-        .unwrap();
+        let plan = plan::testing::planned(SPEC, None, &plan::StandIns::default());
         let surroundings = Surroundings::default();
         let stages = goal.stages(&spec, &plan).unwrap();
         let emitted = goal.emit(&plan, &stages, &surroundings);

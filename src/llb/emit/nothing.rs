@@ -5,8 +5,9 @@
 //! of its steps into a cache, and is exported in no time.
 
 use super::super::{Copy, File, Mkdir, Output};
+use super::progress::assembly;
 use super::{Emitted, Surroundings};
-use crate::llb::{Metadata, ProgressGroup};
+use crate::llb::Metadata;
 
 /// What no folder has that a copy is taken from.
 const NOTHING: &str = "/wheelbase-nothing-*";
@@ -20,11 +21,7 @@ impl Emitted {
     /// one without files is made on top. A daemon that cannot diff looks for a file that is not there.
     pub fn leave_nothing(&mut self, name: &str, surroundings: &Surroundings) {
         let places = self.graph.vertex(self.image).metadata().locations.clone();
-        let group = ProgressGroup {
-            id: format!("wheelbase-assemble-{name}").into(),
-            name: format!("[{name}] leave nothing").into(),
-            weak: false,
-        };
+        let group = assembly(name, "leave nothing");
         let metadata = |what: &str| {
             let metadata = Metadata::named(format!("[{name}] {what}")).group(group.clone());
             metadata.locations(places.clone())
@@ -59,14 +56,8 @@ mod tests {
 
     use super::super::{Counting, emit, emit_wheels};
     use super::*;
-    use crate::llb::testing::{actions, planned};
+    use crate::llb::testing::{TWO_WHEELS, actions, planned};
     use crate::plan::compile_of;
-
-    const SPEC: &str = "name = \"job\"\n[gpu]\narchs = [\"9.0\"]\n\
-                        tiers = { base = \"registry.example/base:1\", devel = \"registry.example/devel:1\" }\n\
-                        [python]\nversion = \"3.12\"\nprovider = { image = \"registry.example/python:1\" }\n\
-                        [wheels.fast]\nsource = { path = \"fast\" }\n[wheels.faster]\nsource = { path = \"faster\" }\n\
-                        [images.serve]\ntier = \"base\"\nwheels = [\"fast\", \"faster\"]\n";
 
     fn below(emitted: &Emitted, output: Output) -> BTreeSet<String> {
         let closure = emitted.graph.closure(output).into_iter();
@@ -75,7 +66,7 @@ mod tests {
 
     /// Emits twice, the second time with nothing left.
     fn both(surroundings: &Surroundings) -> [Emitted; 2] {
-        let plan = planned(SPEC);
+        let plan = planned(TWO_WHEELS);
         let whole = emit(&plan, "serve", surroundings);
         let mut nothing = emit(&plan, "serve", surroundings);
         nothing.leave_nothing("cache-serve", surroundings);
@@ -125,7 +116,7 @@ mod tests {
             counts: Counting::Left,
             ..Surroundings::default()
         };
-        let plan = planned(SPEC);
+        let plan = planned(TWO_WHEELS);
         let stages: Vec<_> = ["fast", "faster"]
             .iter()
             .filter_map(|name| compile_of(&plan, name))

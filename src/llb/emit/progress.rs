@@ -104,11 +104,16 @@ impl Emitter<'_> {
 
     /// The progress line of operations that only put layers together.
     pub(super) fn assembly(&self) -> ProgressGroup {
-        ProgressGroup {
-            id: format!("wheelbase-assemble-{}", self.image).into(),
-            name: format!("[{}] put layers together", self.image).into(),
-            weak: false,
-        }
+        assembly(self.image, "put layers together")
+    }
+}
+
+/// The progress line of the operations that finish a target, which says what they do.
+pub(super) fn assembly(target: &str, what: &str) -> ProgressGroup {
+    ProgressGroup {
+        id: format!("wheelbase-assemble-{target}").into(),
+        name: format!("[{target}] {what}").into(),
+        weak: false,
     }
 }
 

@@ -107,14 +107,8 @@ impl Emitter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llb::testing::{actions, planned};
+    use crate::llb::testing::{TWO_WHEELS, actions, planned};
     use crate::plan::{compile_of, take_stored};
-
-    const SPEC: &str = "name = \"job\"\n[gpu]\narchs = [\"9.0\"]\n\
-                        tiers = { base = \"registry.example/base:1\", devel = \"registry.example/devel:1\" }\n\
-                        [python]\nversion = \"3.12\"\nprovider = { image = \"registry.example/python:1\" }\n\
-                        [wheels.fast]\nsource = { path = \"fast\" }\n[wheels.faster]\nsource = { path = \"faster\" }\n\
-                        [images.serve]\ntier = \"base\"\nwheels = [\"fast\", \"faster\"]\n";
 
     fn stages(plan: &Plan) -> Vec<StageId> {
         let names = ["fast", "faster"].iter();
@@ -123,7 +117,7 @@ mod tests {
 
     #[test]
     fn all_wheels_are_the_layers_that_each_has_as_a_target_of_its_own() {
-        let (plan, surroundings) = (planned(SPEC), Surroundings::default());
+        let (plan, surroundings) = (planned(TWO_WHEELS), Surroundings::default());
         let stages = stages(&plan);
         let all = emit_wheels(&plan, &stages, &surroundings);
         let layers: Vec<&str> = all
@@ -151,14 +145,14 @@ mod tests {
             merge: false,
             ..Surroundings::default()
         };
-        let plan = planned(SPEC);
+        let plan = planned(TWO_WHEELS);
         let all = emit_wheels(&plan, &stages(&plan), &surroundings);
         assert_eq!(actions(&all.graph, all.image).len(), 2);
     }
 
     #[test]
     fn what_the_store_has_is_its_own_layer() {
-        let (mut plan, surroundings) = (planned(SPEC), Surroundings::default());
+        let (mut plan, surroundings) = (planned(TWO_WHEELS), Surroundings::default());
         let stages = stages(&plan);
         let image =
             "registry.example/wheels@sha256:0123456789012345678901234567890123456789012345678901234567890123";

@@ -1,5 +1,6 @@
 //! Build arguments: where their values go, and what is said of wrong ones.
 
+use super::errors::assert_said;
 use super::*;
 
 /// The small file with arguments, and one piece replaced.
@@ -201,12 +202,5 @@ fn mistakes_are_shown_at_their_places() {
             ),
         ),
     ];
-    let text: Vec<String> = cases
-        .iter()
-        .map(|(name, said)| format!("--- {name}\n{said}"))
-        .collect();
-    let mut settings = insta::Settings::clone_current();
-    settings.set_omit_expression(true);
-    settings.set_prepend_module_to_snapshot(false);
-    settings.bind(|| insta::assert_snapshot!("arguments", text.join("\n")));
+    assert_said("arguments", &cases);
 }

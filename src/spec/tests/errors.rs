@@ -40,14 +40,28 @@ fn wheel(lines: &str) -> String {
     )
 }
 
+/// Compares a text with the snapshot of this name.
+fn assert_shown(name: &str, shown: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, shown));
+}
+
+/// Compares what is said in several cases, each with its name, with one snapshot.
+pub(super) fn assert_said(name: &str, cases: &[(&str, String)]) {
+    let text: Vec<String> = cases
+        .iter()
+        .map(|(name, said)| format!("--- {name}\n{said}"))
+        .collect();
+    assert_shown(name, &text.join("\n"));
+}
+
 macro_rules! cases {
     ($($name:ident: $shown:expr;)*) => { $(
         #[test]
         fn $name() {
-            let mut settings = insta::Settings::clone_current();
-            settings.set_omit_expression(true);
-            settings.set_prepend_module_to_snapshot(false);
-            settings.bind(|| insta::assert_snapshot!(stringify!($name), $shown));
+            assert_shown(stringify!($name), &$shown);
         }
     )* };
 }

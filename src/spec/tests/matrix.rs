@@ -1,5 +1,6 @@
 //! The matrix: what it is read as, and what is said of a wrong one.
 
+use super::errors::assert_said;
 use super::*;
 
 /// The small file with two arguments, of which one names the toolkit, and these lines of a matrix.
@@ -134,14 +135,7 @@ fn mistakes_are_shown_at_their_places() {
             ),
         ),
     ];
-    let text: Vec<String> = cases
-        .iter()
-        .map(|(name, said)| format!("--- {name}\n{said}"))
-        .collect();
-    let mut settings = insta::Settings::clone_current();
-    settings.set_omit_expression(true);
-    settings.set_prepend_module_to_snapshot(false);
-    settings.bind(|| insta::assert_snapshot!("matrix", text.join("\n")));
+    assert_said("matrix", &cases);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::support::buildx::{Called, bake};
 use crate::support::engine::Lab;
 use crate::support::listing::{self, WHEEL};
 use crate::support::project::Project;
+use crate::support::registry::raw;
 use crate::support::unique;
 use crate::support::wheel_store;
 
@@ -215,14 +216,10 @@ fn fills_store(lab: &Lab) -> Result<String> {
 /// The media types of the layers of an image in the registry.
 fn types(lab: &Lab, reference: &str) -> Result<Vec<String>> {
     let engine = lab.engine();
-    let raw = |reference: &str| -> Result<Value> {
-        let text = engine.output(&["buildx", "imagetools", "inspect", "--raw", reference])?;
-        Ok(serde_json::from_str(&text)?)
-    };
-    let mut manifest = raw(reference)?;
+    let mut manifest = raw(&engine, reference)?;
     if let Some(digest) = manifest["manifests"][0]["digest"].as_str() {
         let name = reference.rsplit_once(':').map_or(reference, |(name, _)| name);
-        manifest = raw(&format!("{name}@{digest}"))?;
+        manifest = raw(&engine, &format!("{name}@{digest}"))?;
     }
     let layers = manifest["layers"].as_array().context("no layers")?;
     let kinds = layers.iter().filter_map(|layer| layer["mediaType"].as_str());

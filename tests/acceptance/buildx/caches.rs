@@ -1,10 +1,6 @@
 //! Rows of the table of options that are about caches elsewhere: what is written there, and what an emptied engine takes of it.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
 use anyhow::{Context as _, Result, bail, ensure};
-use serde_json::Value;
 
 use super::table::{self, Cell, Row, works};
 use crate::Claim;
@@ -13,6 +9,7 @@ use crate::support::engine::{Engine, Lab};
 use crate::support::listing;
 use crate::support::probe;
 use crate::support::project::Project;
+use crate::support::registry::{Repository, raw};
 use crate::support::unique;
 
 const ROWS: &[Row] = &[
@@ -91,30 +88,13 @@ fn emptied(engine: &Engine, build: Build<'_>, from: &str) -> Result<Option<Strin
     Ok(ran.map(|vertex| vertex.log.clone()))
 }
 
-/// The manifest of what was pushed.
-fn pushed(lab: &Lab, reference: &str) -> Result<Value> {
-    let text = lab
-        .engine()
-        .output(&["buildx", "imagetools", "inspect", "--raw", reference])?;
-    Ok(serde_json::from_str(&text)?)
-}
-
 /// Whether the config of an image in the registry has a cache in it, as BuildKit puts it there.
 fn carries_cache(lab: &Lab, reference: &str) -> Result<bool> {
-    let manifest = pushed(lab, reference)?;
+    let manifest = raw(&lab.engine(), reference)?;
     let digest = manifest["config"]["digest"].as_str().context("no config")?;
     let path = reference.split_once('/').map(|(_, path)| path);
     let name = path.and_then(|path| path.rsplit_once(':')).context("no tag")?.0;
-    let mut stream = TcpStream::connect(&lab.registry)?;
-    write!(
-        stream,
-        "GET /v2/{name}/blobs/{digest} HTTP/1.0\r\nHost: {}\r\n\r\n",
-        lab.registry
-    )?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    let (_, config) = answer.split_once("\r\n\r\n").context("no body")?;
-    let config: Value = serde_json::from_str(config).with_context(|| answer.clone())?;
+    let config = Repository::of(&lab.registry, name).json(digest)?;
     Ok(config["moby.buildkit.cache.v0"].is_string())
 }
 
@@ -127,7 +107,7 @@ fn registry(lab: &Lab, engine: &Engine) -> Result<Cell> {
     if refused(&built)? {
         return Ok(Cell::SaysNo);
     }
-    let manifest = pushed(lab, &reference)?;
+    let manifest = raw(&lab.engine(), &reference)?;
     works(
         manifest.to_string().contains("cacheconfig"),
         &manifest.to_string(),

@@ -12,6 +12,7 @@ use crate::support::engine::{Engine, Lab};
 use crate::support::listing;
 use crate::support::probe::{project, sights};
 use crate::support::project::Project;
+use crate::support::registry::raw;
 use crate::support::tree::Tree;
 use crate::support::unique;
 
@@ -146,11 +147,8 @@ fn zstd(lab: &Lab, engine: &Engine) -> Result<Cell> {
     if exported(lab, engine, &output)?.is_none() {
         return Ok(Cell::SaysNo);
     }
-    let text = lab
-        .engine()
-        .output(&["buildx", "imagetools", "inspect", "--raw", &reference])?;
+    let manifest = raw(&lab.engine(), &reference)?;
     engine.remove_image(&reference);
-    let manifest: Value = serde_json::from_str(&text)?;
     let layer = manifest["layers"][0]["mediaType"].as_str().unwrap_or_default();
     match layer.rsplit(['+', '.']).next() {
         Some("zstd") => Ok(Cell::Works),

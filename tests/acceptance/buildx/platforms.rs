@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
 
 use super::table::{self, Cell, Row};
 use crate::Claim;
@@ -11,6 +10,7 @@ use crate::support::attest::{predicates, scanner};
 use crate::support::build::{Build, Built};
 use crate::support::engine::{Engine, Lab};
 use crate::support::platforms::{BOTH, project, run_arm64};
+use crate::support::registry::raw;
 use crate::support::unique;
 
 const ROWS: &[Row] = &[
@@ -103,13 +103,7 @@ pub(crate) fn claims() -> Vec<Claim> {
 
 /// The layers of each image of an index, by platform.
 fn images(lab: &Lab, reference: &str) -> Result<Vec<(String, BTreeSet<String>)>> {
-    let raw = |reference: &str| -> Result<Value> {
-        let text = lab
-            .engine()
-            .output(&["buildx", "imagetools", "inspect", "--raw", reference])?;
-        serde_json::from_str(&text).with_context(|| format!("the manifest of {reference}"))
-    };
-    let index = raw(reference)?;
+    let index = raw(&lab.engine(), reference)?;
     let manifests = index["manifests"].as_array().context("no index")?;
     let name = reference.rsplit_once(':').map_or(reference, |(name, _)| name);
     manifests
@@ -118,7 +112,7 @@ fn images(lab: &Lab, reference: &str) -> Result<Vec<(String, BTreeSet<String>)>>
             let platform = &entry["platform"];
             let words = ["os", "architecture"].map(|word| platform[word].as_str().unwrap_or_default());
             let digest = entry["digest"].as_str().unwrap_or_default();
-            let manifest = raw(&format!("{name}@{digest}"))?;
+            let manifest = raw(&lab.engine(), &format!("{name}@{digest}"))?;
             let layers = manifest["layers"].as_array().context("no layers")?.iter();
             let layers = layers.filter_map(|layer| layer["digest"].as_str().map(str::to_owned));
             Ok((words.join("/"), layers.collect()))

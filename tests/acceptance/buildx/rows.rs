@@ -9,6 +9,7 @@ use crate::support::build::{Build, Built};
 use crate::support::engine::{Engine, Lab};
 use crate::support::probe::{Way, project};
 use crate::support::project::Project;
+use crate::support::registry::raw;
 use crate::support::unique;
 
 const ROWS: &[Row] = &[
@@ -156,11 +157,9 @@ fn pushed(lab: &Lab, engine: &Engine, flags: &[&str]) -> Result<Result<Value, Bu
     if !built.success {
         return Ok(Err(built));
     }
-    let text = lab
-        .engine()
-        .output(&["buildx", "imagetools", "inspect", "--raw", &reference])?;
+    let manifest = raw(&lab.engine(), &reference)?;
     engine.remove_image(&reference);
-    Ok(Ok(serde_json::from_str(&text)?))
+    Ok(Ok(manifest))
 }
 
 fn annotation(lab: &Lab, engine: &Engine) -> Result<Cell> {

@@ -1,12 +1,12 @@
 //! Targets that leave no image: what they bring into caches, and at what price.
 
-use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
+use anyhow::{Result, ensure};
 
 use crate::Claim;
 use crate::support::build::{Build, Built};
 use crate::support::engine::Lab;
 use crate::support::project::Project;
+use crate::support::registry::Manifest;
 use crate::support::unique;
 
 pub(crate) fn claims() -> Vec<Claim> {
@@ -80,16 +80,9 @@ fn pushed(lab: &Lab, project: &Project, target: &str) -> Result<(Built, u64)> {
         .target(target)
         .arguments(&[&output])
         .succeed()?;
-    let text = lab
-        .engine()
-        .output(&["buildx", "imagetools", "inspect", "--raw", &reference])?;
+    let manifest = Manifest::of(&lab.engine(), &reference)?;
     lab.engine().remove_image(&reference);
-    let manifest: Value = serde_json::from_str(&text)?;
-    let layers = manifest["layers"].as_array().context("no layers")?;
-    Ok((
-        built,
-        layers.iter().filter_map(|layer| layer["size"].as_u64()).sum(),
-    ))
+    Ok((built, manifest.size()))
 }
 
 fn bytes(lab: &Lab) -> Result<String> {
