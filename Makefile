@@ -46,7 +46,7 @@ frontend: ## The frontend image, built by Dockerfile.frontend in the lab
 
 .PHONY: engines
 engines: ## Starts all engines of the lab
-	tests/lab/lab up 28.5 26.1 20.10
+	tests/lab/lab up all
 
 .PHONY: bench
 bench: ## Ratios: plan time against lock size, locks against uv, frontend against the Dockerfile frontend

@@ -71,12 +71,20 @@ impl Lab {
     }
 
     /// An engine of the lab by version.
+    ///
+    /// # Panics
+    ///
+    /// When it is not up: nothing that needs it could be told from a build that failed.
     pub(crate) fn engine_of(&self, version: &str) -> Engine {
-        let socket = format!("unix://{}/engines/{version}/docker.sock", self.folder);
+        let socket = format!("{}/engines/{version}/docker.sock", self.folder);
+        assert!(
+            Path::new(&socket).exists(),
+            "engine {version} is not up: tests/lab/lab up {version}"
+        );
         Engine {
             name: version.to_owned(),
             is_direct: false,
-            host: Some(socket),
+            host: Some(format!("unix://{socket}")),
         }
     }
 }

@@ -1,6 +1,6 @@
 # Sourced by scripts that run in the repository's root: the lab's environment.
 
-# use_lab ENGINE...: starts what is named and exports how it is reached. With WHEELBASE_DOCKER=host builds go to
+# use_lab all|ENGINE...: starts what is named and exports how it is reached. With WHEELBASE_DOCKER=host builds go to
 # the Docker that is there; registry, tiers and index are the lab's even then.
 use_lab() {
     local host=${DOCKER_HOST-} config=${DOCKER_CONFIG-} path=$PATH
