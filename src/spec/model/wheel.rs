@@ -1,7 +1,7 @@
 //! `[wheels.NAME]`: one wheel that is compiled, or that is there already.
 //!
-//! A table is named after a package and may give the wheels of further ones, so which table a package's wheel comes from is a
-//! question that every room asks; it is answered here.
+//! A table is named after a package and may give the wheels of further ones. Which table a package's wheel comes from is
+//! therefore asked in many places, and answered here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
