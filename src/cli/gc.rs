@@ -191,7 +191,9 @@ fn is_wanted(report: &Report<'_>) -> anyhow::Result<bool> {
 /// Host and path of the store's repository, and the tags that the spec's wheels have there.
 fn store(answers: &[Answer]) -> anyhow::Result<(String, String, BTreeSet<String>)> {
     let Some(first) = answers.first() else {
-        bail!("the spec has no compiled wheel, so nothing says what is needed; nothing was deleted");
+        bail!(
+            "the spec has no compiled wheel that can be in the store, so nothing says what is needed; nothing was deleted"
+        );
     };
     let (name, _) = first
         .reference
