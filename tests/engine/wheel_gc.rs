@@ -1,7 +1,7 @@
 //! `wheelbase wheels gc` on real registries: what it deletes, what it leaves, and who may.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -56,21 +56,44 @@ fn with_an_old_one(repository: &Repository) -> Result<String> {
     Ok(old)
 }
 
-/// Runs a command on a terminal of its own and answers its question; gives what the terminal shows, and whether the command
-/// succeeded.
-fn on_terminal(command: &Command, answer: &str) -> Result<(String, bool)> {
+/// Runs a command on a terminal of its own. Once it has asked its question, what happens meanwhile happens, and the answer is
+/// typed. Gives what the terminal shows, and whether the command succeeded.
+fn on_terminal(
+    command: &Command,
+    answer: &str,
+    meanwhile: impl FnOnce() -> Result<()>,
+) -> Result<(String, bool)> {
     let mut terminal = Command::new("python3");
     terminal
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/answer.py"))
-        .arg(answer)
         .arg(command.get_program())
-        .args(command.get_args());
+        .args(command.get_args())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     if let Some(folder) = command.get_current_dir() {
         terminal.current_dir(folder);
     }
-    let output = terminal.output()?;
-    let shown = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    Ok((shown.into_owned(), output.status.success()))
+    let mut child = terminal.spawn()?;
+    let (mut input, mut output) = (
+        child.stdin.take().context("no input")?,
+        child.stdout.take().context("no output")?,
+    );
+    let mut shown = Vec::new();
+    let mut piece = [0; 4096];
+    while !String::from_utf8_lossy(&shown).contains("[y/N]") {
+        match output.read(&mut piece)? {
+            0 => break,
+            length => shown.extend_from_slice(&piece[..length]),
+        }
+    }
+    meanwhile()?;
+    // A command that has asked nothing has ended.
+    writeln!(input, "{answer}").ok();
+    output.read_to_end(&mut shown)?;
+    Ok((
+        String::from_utf8_lossy(&shown).into_owned(),
+        child.wait()?.success(),
+    ))
 }
 
 /// The digests of all that a manifest names, its own members.
@@ -202,7 +225,7 @@ fn nothing_is_deleted_that_nobody_has_agreed_to() -> Result<()> {
     ensure!(repository.tags()? == all, "it was deleted by a pipe");
 
     // On a terminal: what would go is shown, and the question answered.
-    let (said, succeeded) = on_terminal(&gc(), "n")?;
+    let (said, succeeded) = on_terminal(&gc(), "n", || Ok(()))?;
     ensure!(succeeded, "a no is no failure: {said}");
     for words in [
         "1 of 3 tags would be deleted",
@@ -212,11 +235,27 @@ fn nothing_is_deleted_that_nobody_has_agreed_to() -> Result<()> {
         ensure!(said.contains(words), "{words}: {said}");
     }
     ensure!(repository.tags()? == all, "it was deleted after a no");
-    let (said, succeeded) = on_terminal(&gc(), "y")?;
+
+    // Somebody gives it a name before the answer is there.
+    let (kind, text) = repository.manifest(&old)?.context("the old one is gone")?;
+    let (said, succeeded) = on_terminal(&gc(), "y", || repository.put("stable", &kind, &text))?;
+    ensure!(
+        !succeeded && said.contains("has changed since it was shown"),
+        "{said}"
+    );
+    let mut all = repository.tags()?;
+    ensure!(
+        all.contains(&old) && all.contains("stable"),
+        "it was deleted under another name: {all:?}"
+    );
+
+    let another = format!("markupsafe-{}", "1".repeat(64));
+    repository.put(&another, &kind, &format!("{text}\n"))?;
+    let (said, succeeded) = on_terminal(&gc(), "y", || Ok(()))?;
     ensure!(succeeded, "{said}");
-    ensure!(said.contains("1 of 3 tags deleted"), "{said}");
-    let mut left = all;
-    left.remove(&old);
+    ensure!(said.contains("1 of 4 tags deleted"), "{said}");
+    all.remove(&another);
+    let left = all;
     ensure!(repository.tags()? == left, "it is still there: {said}");
     Ok(())
 }

@@ -1,7 +1,7 @@
-"""Runs a command on a terminal and answers its question: answer.py ANSWER COMMAND...
+"""Runs a command on a terminal whose question somebody else answers: answer.py COMMAND...
 
-Prints what the terminal shows and ends with the command's status. The answer is typed once the terminal shows `[y/N]`; a
-command that asks nothing gets none.
+Prints what the terminal shows and ends with the command's status. Once the terminal shows `[y/N]`, a line of standard input
+is typed there. A command that asks nothing is told nothing.
 """
 
 import os
@@ -11,7 +11,7 @@ import sys
 QUESTION = b"[y/N]"
 
 
-def main(answer, *command):
+def main(*command):
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvp(command[0], command)
@@ -23,11 +23,12 @@ def main(answer, *command):
             break
         if not piece:
             break
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
         shown += piece
         if QUESTION in shown and not is_answered:
             is_answered = True
-            os.write(terminal, answer.encode() + b"\n")
-    sys.stdout.buffer.write(shown)
+            os.write(terminal, sys.stdin.buffer.readline())
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
