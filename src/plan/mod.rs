@@ -107,7 +107,7 @@ pub struct Request<'a> {
     pub platform: Platform,
     /// The machine that builds, where it cannot run what it builds.
     pub builder: Option<Builder<'a>>,
-    /// What a registry says of the images that [`references`] of an unresolved plan names; may be empty.
+    /// What a registry says of the images that [`references()`] of an unresolved plan names; may be empty.
     pub resolved: &'a BTreeMap<String, Resolved>,
     /// What the client puts in place of what the spec names.
     pub stand_ins: &'a StandIns,

@@ -46,7 +46,7 @@ enum Token {
 }
 
 impl Pattern {
-    /// Reads a pattern in the form that [`super::patterns`] gives. `None` for one that has another meaning as a regular
+    /// Reads a pattern in the form that [`super::Ignore`] keeps. `None` for one that has another meaning as a regular
     /// expression than it seems to have, such as `\d`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (negated, text) = match text.strip_prefix('!') {
