@@ -260,7 +260,7 @@ fn check<'a>(answers: &'a [Answer], names: &[String]) -> anyhow::Result<Vec<&'a 
 
 fn list(answers: &[Answer]) -> String {
     if answers.is_empty() {
-        return "no wheel is compiled\n".to_owned();
+        return "no compiled wheel can be in the store\n".to_owned();
     }
     let mut rows = vec![["wheel", "platform", "", "reference"].map(str::to_owned)];
     rows.extend(answers.iter().map(|answer| {

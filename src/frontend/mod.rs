@@ -75,6 +75,7 @@ async fn answer(client: &Client, options: &Options, began: u64) -> Result<BuildR
         questions,
     } = prepared;
     let mut warnings = read.warnings(Some(&goal));
+    warnings.extend(wheel_store::unkeyed(&read, Some(&goal), &questions));
     warnings.extend(remarks);
     read.tell(client, &warnings).await;
     if let Some(error) = read.settings.verdict(&warnings) {

@@ -89,7 +89,12 @@ pub(super) struct Read {
 impl Read {
     /// What will build but is probably not meant: of all that the spec has, or of what a target is made of.
     pub(super) fn warnings(&self, target: Option<&Goal>) -> Vec<Diagnostic> {
-        let warnings = self.settings.keep(self.warnings.clone());
+        self.about(target, self.warnings.clone())
+    }
+
+    /// What rules leave of warnings, and of these what concerns a target.
+    pub(super) fn about(&self, target: Option<&Goal>, warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let warnings = self.settings.keep(warnings);
         match target {
             Some(target) => self.spec.about(target.names(&self.spec), warnings),
             None => warnings,

@@ -10,7 +10,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
 use super::failure::Failure;
+use super::goal::Goal;
+use super::prepare;
 use super::read::Read;
+use super::resolve::Questions;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::{self, Client, Options, Reference, Solve};
 use crate::llb::{Surroundings, emit_reads};
@@ -35,6 +38,33 @@ pub(super) struct Looked {
     pub(super) newest: String,
     /// The same by digest, when it is there.
     pub(super) image: Option<String>,
+}
+
+/// Warnings of wheels that the store is not asked for, of a target or of all that the spec has. It takes no registry to know
+/// them, so they are there before the first step.
+pub(super) fn unkeyed(read: &Read, target: Option<&Goal>, questions: &[Questions]) -> Vec<Diagnostic> {
+    let images = match target {
+        Some(goal) => goal.images(&read.spec),
+        None => read.spec.images.keys().cloned().collect(),
+    };
+    // Another plan is made for builds alone that may have such a wheel.
+    let questions = questions
+        .iter()
+        .filter(|one| read.spec.wheel_store.is_some() && one.named.stand_ins.is_any_unknown());
+    let mut found = Vec::new();
+    for one in questions {
+        // What ends the plan ends what the plan is for, and is told then.
+        let plan = prepare::unresolved(read, &images, one);
+        for warning in plan
+            .map(|plan| plan::unkeyed(&read.spec, &plan))
+            .unwrap_or_default()
+        {
+            if !found.contains(&warning) {
+                found.push(warning);
+            }
+        }
+    }
+    read.about(target, found)
 }
 
 /// Asks for every compiled wheel of a plan. Nothing is asked when the spec has no store. A store that cannot be asked ends

@@ -21,11 +21,10 @@ impl Graph {
         }
         .encode_to_vec();
 
-        // Sorting what is large to begin with would be most of the work.
-        let mut by_digest = vertices.clone();
-        by_digest.sort_unstable_by(|one, other| one.digest().cmp(other.digest()));
+        // A map is made of what is sorted in one go.
+        let by_digest = self.closure_by_digest(output);
         let mut metadata: BTreeMap<String, pb::OpMetadata> = by_digest
-            .into_iter()
+            .iter()
             .map(|vertex| (vertex.digest().to_owned(), wire_metadata(vertex)))
             .collect();
         let caps = vertices
@@ -42,7 +41,7 @@ impl Graph {
             },
         );
 
-        let source = Some(SourceMap::of(&vertices, &self.origins));
+        let source = Some(SourceMap::of(&vertices, &by_digest, &self.origins));
         let mut def: Vec<Vec<u8>> = vertices.iter().map(|vertex| vertex.bytes().to_vec()).collect();
         def.push(terminal);
         pb::Definition {
@@ -96,7 +95,7 @@ fn wire_metadata(vertex: &Vertex) -> pb::OpMetadata {
             name: group.name.to_string(),
             weak: group.weak,
         }),
-        linux_resources: metadata.resources.as_ref().map(wire_resources),
+        linux_resources: metadata.resources.as_deref().map(wire_resources),
     }
 }
 

@@ -93,7 +93,7 @@ fn grafted_metadata(given: pb::OpMetadata) -> Metadata {
         export_cache: given.export_cache.map(|export| export.value),
         locations: Vec::new(),
         description,
-        resources: given.linux_resources.map(grafted_resources),
+        resources: given.linux_resources.map(grafted_resources).map(Box::new),
     }
 }
 

@@ -39,7 +39,8 @@ pub struct Vertex {
     pub(crate) bytes: Vec<u8>,
     pub(crate) digest: Arc<str>,
     pub(crate) inputs: Vec<Output>,
-    pub(crate) caps: BTreeSet<Cow<'static, str>>,
+    /// Sorted, each once. Most vertices have one or two, for which a set would take ten times the memory.
+    pub(crate) caps: Vec<Cow<'static, str>>,
     pub(crate) metadata: Metadata,
     /// Places that came with a grafted definition, which names its own files.
     pub(crate) foreign_places: Vec<(Arc<pb::SourceInfo>, Vec<pb::Range>)>,
@@ -108,11 +109,25 @@ fn action_name(action: &pb::FileAction) -> Option<String> {
     })
 }
 
-/// The digits of a digest. Kept in the index itself, so that finding a vertex reads no texts all over the memory.
-type Hex = [u8; 64];
+/// The bytes of a digest. Kept in the index itself, so that finding a vertex reads no texts all over the memory; their
+/// order is that of the texts.
+type Raw = [u8; 32];
 
-fn hex(digest: &str) -> Option<Hex> {
-    digest.strip_prefix("sha256:")?.as_bytes().try_into().ok()
+fn raw(digest: &str) -> Option<Raw> {
+    let digits = digest.strip_prefix("sha256:")?.as_bytes();
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut raw = [0; 32];
+    if digits.len() != 2 * raw.len() {
+        return None;
+    }
+    for (byte, pair) in raw.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(raw)
 }
 
 /// A graph under construction.
@@ -122,7 +137,7 @@ fn hex(digest: &str) -> Option<Hex> {
 pub struct Graph {
     platform: Platform,
     vertices: Vec<Vertex>,
-    by_digest: BTreeMap<Hex, u32>,
+    by_digest: BTreeMap<Raw, u32>,
     pub(crate) origins: Vec<(Arc<SourceFile>, pb::Definition)>,
 }
 
@@ -175,6 +190,20 @@ impl Graph {
             .collect()
     }
 
+    /// [`Graph::closure`] in the order of the digests. Nothing is sorted: that would be most of the work for a large graph,
+    /// and the index is in this order.
+    pub(crate) fn closure_by_digest(&self, output: Output) -> Vec<&Vertex> {
+        let mut needed = vec![false; self.vertices.len()];
+        for index in self.closure_indices(output) {
+            needed[index] = true;
+        }
+        let indices = self.by_digest.values().map(|index| *index as usize);
+        indices
+            .filter(|index| needed[*index])
+            .map(|index| &self.vertices[index])
+            .collect()
+    }
+
     fn closure_indices(&self, output: Output) -> Vec<usize> {
         // Depth first over the inputs in their order, as Go's llb does it; a stack of its own because a long
         // chain of layers is deep.
@@ -222,7 +251,8 @@ impl Graph {
         };
         let bytes = encode(op);
         let digest = digest_of(&bytes).into();
-        let caps = caps.into_iter().map(|cap| cap.id().into()).collect();
+        let mut caps: Vec<_> = caps.into_iter().map(|cap| Cow::Borrowed(cap.id())).collect();
+        caps.sort_unstable();
         let foreign_places = Vec::new();
         self.insert(Vertex {
             bytes,
@@ -235,10 +265,13 @@ impl Graph {
     }
 
     pub(crate) fn insert(&mut self, vertex: Vertex) -> Output {
-        if let Some(index) = hex(&vertex.digest).and_then(|hex| self.by_digest.get(&hex)) {
+        let raw = raw(&vertex.digest);
+        if let Some(index) = raw.and_then(|raw| self.by_digest.get(&raw)) {
             let known = &mut self.vertices[*index as usize];
             known.metadata.unite(vertex.metadata);
             known.caps.extend(vertex.caps);
+            known.caps.sort_unstable();
+            known.caps.dedup();
             for place in vertex.foreign_places {
                 if !known.foreign_places.contains(&place) {
                     known.foreign_places.push(place);
@@ -251,8 +284,8 @@ impl Graph {
         }
         // More vertices than a u32 counts do not fit into the memory of any daemon.
         let index = u32::try_from(self.vertices.len()).unwrap_or(u32::MAX);
-        if let Some(hex) = hex(&vertex.digest) {
-            self.by_digest.insert(hex, index);
+        if let Some(raw) = raw {
+            self.by_digest.insert(raw, index);
         }
         self.vertices.push(vertex);
         Output {
@@ -262,7 +295,7 @@ impl Graph {
     }
 
     pub(crate) fn index_of(&self, digest: &str) -> Option<u32> {
-        self.by_digest.get(&hex(digest)?).copied()
+        self.by_digest.get(&raw(digest)?).copied()
     }
 }
 
@@ -345,6 +378,47 @@ mod tests {
             graph.definition(merged)
         };
         assert_eq!(build(false), build(true));
+    }
+
+    #[test]
+    fn the_order_of_digests_is_that_of_their_texts() {
+        let mut graph = graph();
+        let mut output = graph.local(LocalSource::new("context"), Metadata::default());
+        for step in 0..40 {
+            graph.image(ImageSource::new(format!("stranger:{step}")), Metadata::default());
+            let file = File::on(output).mkfile(Mkfile::new("/f", step.to_string()));
+            output = graph.file(file, Metadata::default());
+        }
+        let mut expected: Vec<&str> = graph
+            .closure(output)
+            .iter()
+            .map(|vertex| vertex.digest())
+            .collect();
+        expected.sort_unstable();
+        let found: Vec<&str> = graph
+            .closure_by_digest(output)
+            .iter()
+            .map(|vertex| vertex.digest())
+            .collect();
+        assert_eq!((found.len(), found), (41, expected));
+    }
+
+    #[test]
+    fn what_is_no_digest_is_found_nowhere() {
+        let mut graph = graph();
+        let image = graph.image(ImageSource::new("alpine"), Metadata::default());
+        let digest = graph.digest(image).to_owned();
+        assert_eq!(graph.index_of(&digest), Some(image.vertex));
+        for other in [
+            "",
+            "sha256:",
+            &digest[7..],
+            &digest[..70],
+            &digest.to_uppercase(),
+            &format!("{digest}0"),
+        ] {
+            assert_eq!(graph.index_of(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct Metadata {
     /// Free text that BuildKit passes on.
     pub description: BTreeMap<String, String>,
     /// What a process may use of the machine; all of it when `None`. Only of processes.
-    pub resources: Option<Resources>,
+    pub resources: Option<Box<Resources>>,
 }
 
 impl Metadata {
@@ -90,7 +90,7 @@ impl Metadata {
     /// Sets what a process may use of the machine.
     #[must_use]
     pub fn resources(mut self, resources: Option<Resources>) -> Self {
-        self.resources = resources;
+        self.resources = resources.map(Box::new);
         self
     }
 

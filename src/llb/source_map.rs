@@ -57,30 +57,45 @@ pub(crate) struct SourceMap<'a> {
 }
 
 impl<'a> SourceMap<'a> {
-    /// The source map of these vertices; files are numbered as the vertices mention them.
-    pub(crate) fn of(vertices: &[&Vertex], origins: &'a [(Arc<SourceFile>, pb::Definition)]) -> pb::Source {
+    /// The source map of these vertices; files are numbered as the vertices mention them. `by_digest` are the same vertices
+    /// in the order of their digests.
+    pub(crate) fn of(
+        vertices: &[&Vertex],
+        by_digest: &[&Vertex],
+        origins: &'a [(Arc<SourceFile>, pb::Definition)],
+    ) -> pb::Source {
         let mut map = Self {
             origins,
             files: Vec::new(),
             wire: pb::Source::default(),
         };
         for vertex in vertices {
-            let mut places: Vec<pb::Location> = Vec::new();
             for location in &vertex.metadata.locations {
-                let source_index = map.file(&location.file);
-                push(&mut places, source_index, [source_range(location)]);
+                map.file(&location.file);
             }
-            for (info, ranges) in &vertex.foreign_places {
-                let source_index = map.info(info);
-                push(&mut places, source_index, ranges.iter().copied());
-            }
-            if !places.is_empty() {
-                map.wire
-                    .locations
-                    .insert(vertex.digest.to_string(), pb::Locations { locations: places });
+            for (info, _) in &vertex.foreign_places {
+                map.info(info);
             }
         }
+        map.wire.locations = by_digest
+            .iter()
+            .map(|vertex| (vertex.digest.to_string(), map.places(vertex)))
+            .filter(|(_, places)| !places.locations.is_empty())
+            .collect();
         map.wire
+    }
+
+    fn places(&mut self, vertex: &Vertex) -> pb::Locations {
+        let mut places: Vec<pb::Location> = Vec::new();
+        for location in &vertex.metadata.locations {
+            let source_index = self.file(&location.file);
+            push(&mut places, source_index, [source_range(location)]);
+        }
+        for (info, ranges) in &vertex.foreign_places {
+            let source_index = self.info(info);
+            push(&mut places, source_index, ranges.iter().copied());
+        }
+        pb::Locations { locations: places }
     }
 
     fn file(&mut self, file: &Arc<SourceFile>) -> i32 {

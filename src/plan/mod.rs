@@ -55,6 +55,7 @@ pub mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
 mod toolkit;
+mod unkeyed;
 mod wheel;
 mod wheel_store;
 mod work;
@@ -85,6 +86,7 @@ pub use retention::{
 pub use source::own_patterns;
 pub use spdx::spdx;
 pub use stand_in::{StandIn, StandIns};
+pub use unkeyed::unkeyed;
 pub use wheel_store::{
     ContextRead, PARTS, STORED, StoreEntry, WHEEL_NAME, WHEEL_PLATFORM, WHEEL_PUSHED, compile_of,
     context_reads, store_entries, take_stored,

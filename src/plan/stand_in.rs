@@ -36,6 +36,12 @@ pub enum StandIn {
 }
 
 impl StandIns {
+    /// Whether something stands in for an image whose digest nobody knows.
+    pub fn is_any_unknown(&self) -> bool {
+        let mut all = self.tiers.values().chain(self.images.values());
+        all.any(|stand_in| matches!(stand_in, StandIn::Context { digest: None, .. }))
+    }
+
     /// What stands in for a tier: what was given for it by name, or for its image.
     pub(super) fn tier(&self, tier: Tier, reference: &str) -> Option<&StandIn> {
         self.tiers.get(&tier).or_else(|| self.images.get(reference))

@@ -151,11 +151,12 @@ pub fn compile_of(plan: &Plan, wheel: &str) -> Option<StageId> {
 }
 
 /// Whether a stage's key says what it is, or what is read of a context does.
-fn is_known(work: &Work) -> bool {
+pub(super) fn is_known(work: &Work) -> bool {
     !matches!(work, Work::Image(image) if image.context.is_some() && image.digest.is_none())
 }
 
-fn compiles(plan: &Plan) -> impl Iterator<Item = (StageId, &str)> {
+/// The stages that compile, each with its wheel.
+pub(super) fn compiles(plan: &Plan) -> impl Iterator<Item = (StageId, &str)> {
     plan.iter().filter_map(|(id, stage)| match &stage.work {
         Work::Compile(compile) => Some((id, compile.name.as_str())),
         _ => None,

@@ -215,6 +215,13 @@ rules! {
         "A copy or a source that `.dockerignore` hides is not there, or less than it looks. Take the path back in the ignore \
          file, with a line `!path`. The frontend reads that file, so `wheelbase check` does not find it.",
         bad "", good "";
+    UnkeyedWheel: Warning, Check, since "0.1.0",
+        "What the wheels of a wheel store are compiled on has a digest",
+        "The key of a wheel in the store is made of all that it was built on. A tier that is the result of another target, a \
+         folder or an archive has nothing that could stand for it there, so the wheel is compiled on every builder. Push the \
+         tier to a registry, and give it as a context `docker-image://` or in `gpu.tiers`. Only a build knows its contexts, so \
+         `wheelbase check` does not find it.",
+        bad "", good "";
     LockNotUnderstood: Warning, Check, since "0.1.0",
         "The lockfile is of a format that is known",
         "What a newer format adds is not read. Update Wheelbase, or lock with the version of the resolver that wrote the format \

@@ -5,6 +5,8 @@
 //! it as JSON Schema and [`super::docs`] as Markdown.
 
 mod environment;
+mod execution;
+mod head;
 mod products;
 
 /// One key of the file.
@@ -149,6 +151,17 @@ const IMAGE: Kind = Kind::Shaped("^[^\\s]+$");
 const NAME: Kind = Kind::Shaped("^[A-Za-z0-9][A-Za-z0-9._-]*$");
 const PATH: Kind = Kind::Shaped("^([^/]|$)");
 const ABSOLUTE: Kind = Kind::Shaped("^/");
+const URL: Kind = Kind::Shaped("^https?://");
+const SHA256: Kind = Kind::Shaped("^[0-9a-fA-F]{64}$");
+
+/// A whole number.
+const ANY_INTEGER: Kind = Kind::Integer {
+    least: 0,
+    most: u64::MAX,
+};
+
+/// A number of bytes, or one with a unit.
+const BYTES: Kind = Kind::Any(&[ANY_INTEGER, Kind::Shaped("^[0-9]+\\s*(B|[kKMGT]i?B)$")]);
 
 /// A key that may be left out.
 const fn key(
@@ -189,7 +202,8 @@ const fn literal(key: Key) -> Key {
 
 /// Every key of the file, in the order in which the reference page shows them; a table comes before its keys.
 pub fn all() -> impl Iterator<Item = &'static Key> + Clone {
-    environment::KEYS.iter().chain(products::KEYS)
+    let tables = [head::KEYS, environment::KEYS, execution::KEYS, products::KEYS];
+    tables.into_iter().flatten()
 }
 
 /// The keys of the table at `path` (empty for the top level), in the order of [`all`].

@@ -1,31 +1,19 @@
 //! What a whole file says that is probably not meant: rules that need more than one section to be seen.
 //!
 //! Warnings that a value alone gives rise to are found where it is read. These here ask who uses what, so they come
-//! last, and only of a file without errors.
+//! last, and only of a file without errors. Who uses what is said by [`targets`](super::targets).
+//!
+//! Rules of images and wheels are in `products`, those of what images and wheels are built on are here.
+
+mod products;
 
 use std::collections::BTreeSet;
 
 use toml::Spanned;
 
-use super::model::{
-    CompilerCacheTool, Image, Provider, Sccache, Spec, Tier, Uv, Vendor, Wheel, WheelSource, wheel_of,
-};
+use super::model::{CompilerCacheTool, Spec, Tier, Vendor, Wheel};
 use crate::diagnostic::{Diagnostic, Location};
-use crate::rules::{Rule, table_named, table_of};
-
-/// Beginnings of the names of system packages that are compilers.
-const COMPILERS: &[&str] = &[
-    "build-essential",
-    "clang",
-    "cuda-compiler",
-    "cuda-nvcc",
-    "cuda-toolkit",
-    "g++",
-    "gcc",
-    "hipcc",
-    "nvidia-cuda-toolkit",
-    "rocm-dev",
-];
+use crate::rules::{Rule, table_named};
 
 impl Spec {
     /// The findings of all rules that need the whole file, in its order. They are not filtered: see
@@ -52,216 +40,16 @@ impl Spec {
         found
     }
 
-    /// The tables of wheels that these images have, and those that they need in turn.
-    pub fn used_wheels<'a>(&'a self, images: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
-        let mut open: Vec<&str> = images
-            .filter_map(|name| self.images.get(name))
-            .flat_map(|image| &image.wheels)
-            .map(|name| name.get_ref().as_str())
-            .collect();
-        self.needed_wheels(&mut open)
-    }
-
-    /// The tables that packages come from, and those that they need in turn.
-    fn needed_wheels<'a>(&'a self, open: &mut Vec<&'a str>) -> BTreeSet<&'a str> {
-        let mut found = BTreeSet::new();
-        while let Some(name) = open.pop() {
-            if let Some(name) = wheel_of(&self.wheels, name)
-                && let Some(wheel) = self.wheels.get(name)
-                && found.insert(name)
-            {
-                open.extend(wheel.needs.iter().map(|need| need.get_ref().name.as_str()));
-            }
-        }
-        found
-    }
-
-    /// The tables that a target is made of, as the spec writes them; a target is an image or a wheel.
-    pub fn tables_of(&self, target: &str) -> BTreeSet<String> {
-        let mut tables = BTreeSet::new();
-        let mut open = Vec::new();
-        if let Some(image) = self.images.get(target) {
-            tables.insert(format!("images.{}", image.name.get_ref()));
-            open.extend(image.wheels.iter().map(|name| name.get_ref().as_str()));
-        } else {
-            open.push(target);
-        }
-        for name in self.needed_wheels(&mut open) {
-            tables.insert(format!("wheels.{}", self.wheels[name].name.get_ref()));
-        }
-        tables
-    }
-
-    /// What findings say of these targets, and of the file as a whole: not what stands in tables of others.
-    pub fn about<'a>(
-        &self,
-        targets: impl IntoIterator<Item = &'a str>,
-        mut findings: Vec<Diagnostic>,
-    ) -> Vec<Diagnostic> {
-        let tables: BTreeSet<String> = targets
-            .into_iter()
-            .flat_map(|target| self.tables_of(target))
-            .collect();
-        findings.retain(|finding| {
-            let location = finding.labels.first().map(|label| &label.location);
-            let location = location.filter(|location| location.file == self.file);
-            let table = location.and_then(table_of).unwrap_or_default();
-            let mut parts = table.splitn(3, '.');
-            match (parts.next(), parts.next()) {
-                (Some(kind @ ("images" | "wheels")), Some(name)) => {
-                    tables.contains(&format!("{kind}.{}", name.trim_matches(['"', '\''])))
-                }
-                _ => true,
-            }
-        });
-        findings
-    }
-
-    fn lint_image(&self, image: &Image, found: &mut Vec<Diagnostic>) {
-        let name = image.name.get_ref();
-        let here = || self.locate(&image.name);
-        if *image.tier.get_ref() == Tier::Devel {
-            let what = match self.gpu.vendor {
-                Some(Vendor::Amd) => "hipcc",
-                Some(Vendor::Nvidia) | None => "nvcc",
-            };
-            found.push(
-                Rule::CompilerInImage
-                    .warning(format!("image `{name}` ships tier devel"))
-                    .at(
-                        self.locate(&image.tier),
-                        format!("{what}, headers and static libraries"),
-                    )
-                    .help(
-                        "take tier \"runtime\" or \"base\": wheels are compiled on devel whatever the image's tier is",
-                    ),
-            );
-        } else {
-            let compilers = self.system.runtime.iter().chain(&image.system);
-            let compilers: BTreeSet<&str> = compilers
-                .map(String::as_str)
-                .filter(|package| is_compiler(package))
-                .collect();
-            if !compilers.is_empty() {
-                let names: Vec<&str> = compilers.into_iter().collect();
-                found.push(
-                    Rule::CompilerInImage
-                        .warning(format!(
-                            "image `{name}` installs a compiler: {}",
-                            names.join(", ")
-                        ))
-                        .at(here(), "")
-                        .help("name it in `system.devel`, where wheels are compiled"),
-                );
-            }
-            let root = |user: &str| matches!(user.split(':').next(), Some("root" | "0"));
-            match &image.user {
-                None => found.push(
-                    Rule::RootUser
-                        .warning(format!("image `{name}` names no user, and runs as root"))
-                        .at(here(), "")
-                        .help(
-                            "add for example user = \"app\": it is made where the tier has none of that name",
-                        ),
-                ),
-                Some(user) if root(user.get_ref()) => found.push(
-                    Rule::RootUser
-                        .warning(format!("image `{name}` runs as root"))
-                        .at(self.locate(user), "")
-                        .help("write for example user = \"app\""),
-                ),
-                Some(_) => {}
-            }
-        }
-        for (key, words) in [("entrypoint", &image.entrypoint), ("cmd", &image.cmd)] {
-            if let Some([only]) = words.as_deref()
-                && only.trim().contains(' ')
-            {
-                let words: Vec<String> = only
-                    .split_whitespace()
-                    .map(|word| format!("\"{word}\""))
-                    .collect();
-                found.push(
-                    Rule::CommandInOneWord
-                        .warning(format!("`{key}` of `{name}` is one word with spaces in it"))
-                        .at(here(), "")
-                        .help(format!("write {key} = [{}]", words.join(", "))),
-                );
-            }
-        }
-        for copy in &image.copy {
-            if is_all(copy.from.get_ref()) {
-                found.push(
-                    Rule::WholeContext
-                        .warning(format!("image `{name}` copies the whole build context"))
-                        .at(self.locate(&copy.from), "every file of the repository")
-                        .help("name the folder that the image needs"),
-                );
-            }
-        }
-    }
-
-    fn lint_wheel(&self, name: &str, wheel: &Wheel, used: bool, found: &mut Vec<Diagnostic>) {
-        let written = wheel.name.get_ref();
-        if !used {
-            found.push(
-                Rule::UnusedWheel
-                    .warning(format!("no image has the wheel `{written}`"))
-                    .at(self.locate(&wheel.name), "it is never built")
-                    .help(format!(
-                        "add \"{name}\" to `wheels` of an image, or remove the table"
-                    )),
-            );
-        }
-        if wheel.network {
-            found.push(
-                Rule::NetworkInCompile
-                    .warning(format!("the build of `{written}` uses the network"))
-                    .at(self.locate(&wheel.name), "what it fetches is in no key")
-                    .help("give what it fetches as `source` or in `needs`"),
-            );
-        }
-        match &wheel.source {
-            WheelSource::Git { url, known_hosts, .. } if known_hosts.is_none() && is_ssh(url.get_ref()) => {
-                found.push(
-                    Rule::UnverifiedHost
-                        .warning(format!("the host of `{written}` is not checked"))
-                        .at(self.locate(url), "any host key is taken")
-                        .help("add known-hosts = \"HOST ssh-ed25519 ...\", as `ssh-keyscan HOST` prints it"),
-                );
-            }
-            WheelSource::Path { path, include, .. } if is_all(path.get_ref()) && include.is_empty() => {
-                found.push(
-                    Rule::WholeContext
-                        .warning(format!("the source of `{written}` is the whole build context"))
-                        .at(self.locate(path), "every edit compiles it again")
-                        .help("name its folder, or say with `include` which files count"),
-                );
-            }
-            _ => {}
-        }
-    }
-
     /// References of images that are written in the file.
     fn lint_references(&self, found: &mut Vec<Diagnostic>) {
         let tiers = self.named_tiers().map(|(_, reference)| reference);
-        let uv = match &self.uv {
-            Uv::Image { reference } => Some(reference),
-            Uv::Wheel(_) => None,
-        };
-        let python = match &self.python.provider {
-            Provider::Image { reference, .. } => Some(reference),
-            Provider::System | Provider::Archive { .. } => None,
-        };
-        let sccache = match &self.compiler_cache.sccache {
-            Sccache::Image { reference } => Some(reference),
-            Sccache::File(_) | Sccache::Release(_) => None,
-        };
-        let sources = self.wheels.values().filter_map(|wheel| match &wheel.source {
-            WheelSource::Image { reference, .. } => Some(reference),
-            _ => None,
-        });
-        for reference in tiers.chain(uv).chain(python).chain(sccache).chain(sources) {
+        let tools = [
+            self.uv.image(),
+            self.python.provider.image(),
+            self.compiler_cache.sccache.image(),
+        ];
+        let sources = self.wheels.values().filter_map(|wheel| wheel.source.image());
+        for reference in tiers.chain(tools.into_iter().flatten()).chain(sources) {
             if is_latest(reference.get_ref()) {
                 found.push(
                     Rule::LatestTag
@@ -391,28 +179,6 @@ impl Spec {
     }
 }
 
-/// Whether a system package is a compiler: `gcc`, `gcc-12`, `cuda-nvcc-12-8`; not `gcc-12-base`, which holds no more than a
-/// copyright.
-fn is_compiler(package: &str) -> bool {
-    !package.ends_with("-base")
-        && COMPILERS.iter().any(|name| {
-            package.strip_prefix(name).is_some_and(|rest| {
-                rest.is_empty()
-                    || rest
-                        .trim_start_matches('-')
-                        .starts_with(|first: char| first.is_ascii_digit())
-            })
-        })
-}
-
-fn is_all(path: &str) -> bool {
-    matches!(path, "." | "./" | "/" | "")
-}
-
-fn is_ssh(url: &str) -> bool {
-    url.starts_with("ssh://") || !url.contains("://")
-}
-
 /// Whether a reference has no digest, and the tag `latest` or none.
 fn is_latest(reference: &str) -> bool {
     if reference.contains('@') {
@@ -513,37 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_a_target() {
-        let text = whole(
-            "[wheels.a]\narch = \"any\"\nsource = { path = \"a\" }\nneeds = [\"B\"]\n[wheels.B]\narch = \"any\"\n\
-             source = { path = \"b\" }\n[images.one]\nwheels = [\"a\"]\n[images.two]\npackages = [\"p\"]\n",
-        );
-        let (spec, _) = Spec::parse(&SourceFile::new("wheelbase.toml", text)).unwrap();
-        let of = |target| spec.tables_of(target).into_iter().collect::<Vec<_>>();
-        assert_eq!(of("one"), ["images.one", "wheels.B", "wheels.a"]);
-        assert_eq!(of("two"), ["images.two"]);
-        assert_eq!(of("b"), ["wheels.B"]);
-        let warnings = |targets: &[&str]| spec.about(targets.iter().copied(), spec.lint()).len();
-        assert_eq!(
-            (warnings(&["one"]), warnings(&["one", "two"]), warnings(&["b"])),
-            (1, 2, 0)
-        );
-    }
-
-    #[test]
-    fn compilers_and_tags_are_told_apart() {
-        for (package, compiler) in [
-            ("gcc", true),
-            ("gcc-12", true),
-            ("g++-12", true),
-            ("gcc-12-base", false),
-            ("clang-format", false),
-            ("clang-15", true),
-            ("cuda-nvcc-12-8", true),
-            ("libgomp1", false),
-        ] {
-            assert_eq!(is_compiler(package), compiler, "{package}");
-        }
+    fn latest_is_a_tag_or_none_at_all() {
         for (reference, latest) in [
             ("docker.io/library/a:latest", true),
             ("host:5000/a", true),

@@ -9,7 +9,8 @@
 //! it; `shape` checks it against the one table of [`keys`]; then each section is read by its own file (`gpu`, `python`,
 //! `compiler_cache`, `wheels`, `images`; `matrix` too, which decides nothing of a build) with the facts of `cuda`, `archs`,
 //! `rocm`, `gfx` and `os` and the small grammars of `names`, `paths`, `urls` and `reference`. What is wrong gathers in
-//! `findings`, and `secrets` keeps credentials out of it. [`schema`] and [`docs`] render the same table of keys for
+//! `findings`, and `secrets` keeps credentials out of it. Of a file without errors `targets` says what each image and wheel is
+//! made of, and `lint` what is probably not meant. [`schema`] and [`docs`] render the same table of keys for
 //! editors and readers.
 
 mod archs;
@@ -39,6 +40,7 @@ mod secrets;
 mod section;
 mod shape;
 mod sources;
+mod targets;
 mod toolkits;
 mod urls;
 mod wheel_store;

@@ -1,7 +1,9 @@
 //! `wheelbase wheels gc` on real registries: what it deletes, what it leaves, and who may.
 
 use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
@@ -54,6 +56,46 @@ fn with_an_old_one(repository: &Repository) -> Result<String> {
     Ok(old)
 }
 
+/// Runs a command on a terminal of its own. Once it has asked its question, what happens meanwhile happens, and the answer is
+/// typed. Gives what the terminal shows, and whether the command succeeded.
+fn on_terminal(
+    command: &Command,
+    answer: &str,
+    meanwhile: impl FnOnce() -> Result<()>,
+) -> Result<(String, bool)> {
+    let mut terminal = Command::new("python3");
+    terminal
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/answer.py"))
+        .arg(command.get_program())
+        .args(command.get_args())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    if let Some(folder) = command.get_current_dir() {
+        terminal.current_dir(folder);
+    }
+    let mut child = terminal.spawn()?;
+    let (mut input, mut output) = (
+        child.stdin.take().context("no input")?,
+        child.stdout.take().context("no output")?,
+    );
+    let mut shown = Vec::new();
+    let mut piece = [0; 4096];
+    while !String::from_utf8_lossy(&shown).contains("[y/N]") {
+        match output.read(&mut piece)? {
+            0 => break,
+            length => shown.extend_from_slice(&piece[..length]),
+        }
+    }
+    meanwhile()?;
+    // A command that has asked nothing has ended.
+    writeln!(input, "{answer}").ok();
+    output.read_to_end(&mut shown)?;
+    Ok((
+        String::from_utf8_lossy(&shown).into_owned(),
+        child.wait()?.success(),
+    ))
+}
+
 /// The digests of all that a manifest names, its own members.
 fn members(text: &str) -> Result<Vec<String>> {
     let list: Value = serde_json::from_str(text)?;
@@ -89,6 +131,7 @@ fn what_is_needed_stays() -> Result<()> {
     ensure!(!below.is_empty(), "the second one is no list");
 
     let gc = |arguments: &[&str]| wheels(&lab, &project, &[&["gc"], arguments].concat());
+    // With nothing to delete there is no question.
     let young = gc(&[])?;
     ensure!(
         young.contains("0 of 4 tags deleted") && young.contains("pushed within 30d"),
@@ -97,8 +140,11 @@ fn what_is_needed_stays() -> Result<()> {
     let dry = gc(&["--dry-run", "--keep-within", "0s"])?;
     ensure!(dry.contains("1 of 4 tags would be deleted"), "{dry}");
     ensure!(repository.tags()? == all, "a dry run deletes");
+    let dry = gc(&["--dry-run", "--force", "--keep-within", "0s"])?;
+    ensure!(dry.contains("1 of 4 tags would be deleted"), "{dry}");
+    ensure!(repository.tags()? == all, "a dry run with --force deletes");
 
-    let told: Value = serde_json::from_str(&gc(&["--keep-within", "0s", "--format", "json"])?)?;
+    let told: Value = serde_json::from_str(&gc(&["--keep-within", "0s", "--force", "--format", "json"])?)?;
     ensure!(told["foreign"] == json!(["app", "stable"]), "{told:#}");
     let undated = told["tags"]
         .as_array()
@@ -119,7 +165,7 @@ fn what_is_needed_stays() -> Result<()> {
     }
     ensure!(told["freed"].as_u64() > Some(1_000), "{told:#}");
     ensure!(
-        gc(&["--keep-within", "0s"])?.contains("0 of 3 tags deleted"),
+        gc(&["--keep-within", "0s", "--force"])?.contains("0 of 3 tags deleted"),
         "it finds more"
     );
 
@@ -146,6 +192,75 @@ fn what_is_needed_stays() -> Result<()> {
 }
 
 #[test]
+fn nothing_is_deleted_that_nobody_has_agreed_to() -> Result<()> {
+    let Some(lab) = lab() else { return Ok(()) };
+    let project = Project::quickstart(&lab)?;
+    let name = unique();
+    let repository = Repository::of(&lab.registry, &name);
+    set_store(&project, &format!("{}/{name}", lab.registry), false)?;
+    wheels(&lab, &project, &["push", WHEEL])?;
+    let old = with_an_old_one(&repository)?;
+    let all = repository.tags()?;
+    let gc = || wheels_command(&lab, &project, &["gc", "--keep-within", "0s"]);
+
+    // Without a terminal, as in a job.
+    let output = gc().stdin(Stdio::null()).output()?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let last = complaint.lines().last().unwrap_or_default();
+    ensure!(
+        !output.status.success() && output.stdout.is_empty(),
+        "{output:?} instead of a failure"
+    );
+    ensure!(
+        last.contains("nothing was deleted") && last.contains("1 of its tags") && last.contains("--force"),
+        "{complaint}"
+    );
+    ensure!(repository.tags()? == all, "it was deleted without a terminal");
+
+    // A yes that comes through a pipe is none: `yes | wheelbase wheels gc` asks nobody.
+    let mut child = gc().stdin(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    // It may have ended before it is told.
+    child.stdin.take().context("no input")?.write_all(b"y\n").ok();
+    ensure!(!child.wait()?.success(), "it took an answer from a pipe");
+    ensure!(repository.tags()? == all, "it was deleted by a pipe");
+
+    // On a terminal: what would go is shown, and the question answered.
+    let (said, succeeded) = on_terminal(&gc(), "n", || Ok(()))?;
+    ensure!(succeeded, "a no is no failure: {said}");
+    for words in [
+        "1 of 3 tags would be deleted",
+        "Are you sure? [y/N]",
+        "nothing was deleted",
+    ] {
+        ensure!(said.contains(words), "{words}: {said}");
+    }
+    ensure!(repository.tags()? == all, "it was deleted after a no");
+
+    // Somebody gives it a name before the answer is there.
+    let (kind, text) = repository.manifest(&old)?.context("the old one is gone")?;
+    let (said, succeeded) = on_terminal(&gc(), "y", || repository.put("stable", &kind, &text))?;
+    ensure!(
+        !succeeded && said.contains("has changed since it was shown"),
+        "{said}"
+    );
+    let mut all = repository.tags()?;
+    ensure!(
+        all.contains(&old) && all.contains("stable"),
+        "it was deleted under another name: {all:?}"
+    );
+
+    let another = format!("markupsafe-{}", "1".repeat(64));
+    repository.put(&another, &kind, &format!("{text}\n"))?;
+    let (said, succeeded) = on_terminal(&gc(), "y", || Ok(()))?;
+    ensure!(succeeded, "{said}");
+    ensure!(said.contains("1 of 4 tags deleted"), "{said}");
+    all.remove(&another);
+    let left = all;
+    ensure!(repository.tags()? == left, "it is still there: {said}");
+    Ok(())
+}
+
+#[test]
 fn a_registry_that_does_not_delete_says_so_before_anything_is_gone() -> Result<()> {
     let Some(lab) = lab() else { return Ok(()) };
     let project = Project::quickstart(&lab)?;
@@ -155,7 +270,7 @@ fn a_registry_that_does_not_delete_says_so_before_anything_is_gone() -> Result<(
     let repository = Repository::of(&registry.host, "wheels");
     with_an_old_one(&repository)?;
     let tags = repository.tags()?;
-    let refused = wheels(&lab, &project, &["gc", "--keep-within", "0s"]).unwrap_err();
+    let refused = wheels(&lab, &project, &["gc", "--keep-within", "0s", "--force"]).unwrap_err();
     let refused = format!("{refused:#}");
     for words in [
         "/wheels does not delete: 405 UNSUPPORTED",
@@ -223,7 +338,7 @@ fn a_token_is_asked_for_what_is_to_be_done() -> Result<()> {
     run("builder", &["push", WHEEL])?;
     project.salt(WHEEL)?;
     run("builder", &["push", WHEEL])?;
-    let gc = ["gc", "--keep-within", "0s"];
+    let gc = ["gc", "--keep-within", "0s", "--force"];
     let refused = format!("{:#}", run("builder", &gc).unwrap_err());
     for words in [
         "does not let you delete",

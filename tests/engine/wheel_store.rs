@@ -1,8 +1,10 @@
 //! The wheel store: what was compiled once is pulled everywhere else.
 
 use anyhow::{Result, ensure};
+use serde_json::json;
 
 use crate::support::build::Build;
+use crate::support::buildx::{Buildx, bake};
 use crate::support::engine::lab;
 use crate::support::unique;
 use crate::support::wheel_store::{compiling, project, set_store, wheels};
@@ -90,5 +92,82 @@ fn a_store_that_cannot_be_asked_is_done_without_or_ends_the_build() -> Result<()
         built.text
     );
     ensure!(compiling(&built).is_empty(), "it went on");
+    Ok(())
+}
+
+#[test]
+fn a_wheel_on_another_target_is_warned_of() -> Result<()> {
+    const WHEEL: &str = "markupsafe";
+    const WORDS: &str = "UnkeyedWheel: wheel `markupsafe` is neither looked for in the wheel store nor offered to it: \
+                         tier devel has no digest (line ";
+    let Some(lab) = lab() else { return Ok(()) };
+    let project = project(&lab)?;
+    let devel = format!("{}/nvidia/cuda:13.0.2-devel-ubuntu22.04", lab.registry);
+    project.write(
+        "devel.Dockerfile",
+        &format!("FROM {devel}\nENV SALT={}\n", unique()),
+    )?;
+    let baked = |context: &str| {
+        let file = json!({ "target": {
+            "devel": { "dockerfile": "devel.Dockerfile" },
+            "result": {
+                "dockerfile": "wheelbase.toml",
+                "target": WHEEL,
+                "network": "host",
+                "contexts": { "devel": context },
+            },
+        } });
+        let file = file.to_string();
+        let arguments = ["result", "--set", "result.output=type=cacheonly"];
+        bake(&lab, &lab.engine(), project.path(), &file, &arguments)?.succeeded()
+    };
+    let built = baked("target:devel")?;
+    let warnings = &built.progress.warnings;
+    ensure!(
+        warnings.len() == 1 && warnings[0].starts_with(WORDS),
+        "{warnings:?}"
+    );
+    let looks = |name: &str| name.starts_with("[wheel store] look for markupsafe-");
+    let is_looked_for = built.progress.vertices.iter().any(|vertex| looks(&vertex.name));
+    ensure!(!is_looked_for, "it is looked for");
+
+    // An image of a registry has a digest, whatever context gives it.
+    let built = baked(&format!("docker-image://{devel}"))?;
+    let warnings = &built.progress.warnings;
+    ensure!(warnings.is_empty(), "{warnings:?}");
+    let is_looked_for = built.progress.vertices.iter().any(|vertex| looks(&vertex.name));
+    ensure!(is_looked_for, "it is not looked for");
+
+    // A check finds it, and `error=true` makes an error of it before anything is built.
+    let ask = |arguments: &[&str]| {
+        Buildx::build(&lab, project.path(), ".")
+            .arguments(&["--file", "wheelbase.toml", "--build-context", "devel=kernels"])
+            .arguments(&["--target", WHEEL])
+            .arguments(arguments)
+            .run()
+    };
+    let checked = ask(&["--call", "check"])?;
+    ensure!(
+        checked.answer.contains("WARNING: UnkeyedWheel - ") && !checked.success,
+        "{}{}",
+        checked.answer,
+        checked.text
+    );
+    let failed = ask(&["--build-arg", "BUILDKIT_DOCKERFILE_CHECK=error=true"])?;
+    ensure!(
+        !failed.success
+            && failed
+                .text
+                .contains("lint violation found for rules: UnkeyedWheel"),
+        "{}",
+        failed.text
+    );
+    let skipped = ask(&[
+        "--call",
+        "check",
+        "--build-arg",
+        "BUILDKIT_DOCKERFILE_CHECK=skip=UnkeyedWheel",
+    ])?;
+    ensure!(skipped.success, "{}{}", skipped.answer, skipped.text);
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;
 use super::super::goal::Goal;
-use super::super::prepare;
+use super::super::{prepare, wheel_store};
 use super::places::Sources;
 use crate::diagnostic::{Diagnostic, Location, SourceFile};
 use crate::gateway::{self, BuildResult, Client, Options};
@@ -65,7 +65,8 @@ async fn look(client: &Client, options: &Options) -> Result<Results, Failure> {
         Some(target) => Some(Goal::choose(&read.spec, Some(target))?),
         None => None,
     };
-    let warnings = read.warnings(goal.as_ref());
+    let mut warnings = read.warnings(goal.as_ref());
+    warnings.extend(wheel_store::unkeyed(&read, goal.as_ref(), &questions));
     let images: BTreeSet<String> = match &goal {
         Some(goal) => goal.images(&read.spec),
         None => read.spec.images.keys().cloned().collect(),

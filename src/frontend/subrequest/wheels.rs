@@ -27,6 +27,8 @@ pub(super) async fn answer(client: &Client, options: &Options) -> Result<BuildRe
             .help("name one: [wheel-store] with repo = \"registry.example/wheels\"")
             .into());
     };
+    read.tell(client, &wheel_store::unkeyed(&read, None, &questions))
+        .await;
     let images = read.spec.images.keys().cloned().collect();
     let mut all = Vec::new();
     for questions in questions {
@@ -81,7 +83,7 @@ impl Answer {
 
 fn text(all: &[Answer]) -> String {
     if all.is_empty() {
-        return "no wheel is compiled\n".to_owned();
+        return "no compiled wheel can be in the store\n".to_owned();
     }
     let lines = all.iter().map(|answer| {
         let word = if answer.looked.image.is_some() {

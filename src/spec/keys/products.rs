@@ -1,6 +1,6 @@
 //! Keys of what is built: wheels and images.
 
-use super::{ABSOLUTE, Form, Key, Kind, NAME, PATH, TEXTS, key, literal, required};
+use super::{ABSOLUTE, BYTES, Form, Key, Kind, NAME, PATH, SHA256, TEXTS, URL, key, literal, required};
 
 const REQUIREMENTS: Kind = Kind::Array(&Kind::Shaped(
     "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\s*(\\[[A-Za-z0-9._,\\s-]*\\])?$",
@@ -123,7 +123,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "wheels.*.source.url",
-        Kind::Shaped("^https?://"),
+        URL,
         "",
         "URL of an archive: `.tar.gz`, `.tar.bz2`, `.tar.xz`, `.tar.zst`, `.tar` or `.zip`. A single folder at its top \
          is stepped into.",
@@ -131,7 +131,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "wheels.*.source.sha256",
-        Kind::Shaped("^[0-9a-fA-F]{64}$"),
+        SHA256,
         "",
         "SHA-256, in hex, of what is at the URL. A wheel of the build context has none: its content counts.",
         "sha256 = \"<64 hex digits>\"",
@@ -249,7 +249,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "wheels.*.job-memory",
-        super::environment::BYTES,
+        BYTES,
         "\"5GB\", and \"1GB\" for cargo",
         "The memory that one compiler takes at most, from which `jobs = \"auto\"` works out how many fit. With \
          `NVCC_THREADS` in `env` a job counts that many times. It is no part of a key.",
