@@ -1,6 +1,6 @@
 //! What uv exports of a `uv.lock` as a list, beside the subset of the `uv.lock` itself.
 //!
-//! A project may change its format and must get the same layers, so both have to give the same lines of keys.
+//! Whoever moves from one to the other has to get the same packages, and the same files of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

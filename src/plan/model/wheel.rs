@@ -2,7 +2,7 @@
 //!
 //! Everything else in a plan is fetched, installed or copied; wheels alone are compiled, which may take hours. So most of
 //! what a plan decides is about them: the source, the command, the caches that a compile is given, and what it takes of
-//! the builder. A field that is not part of the key says so: it may change, and nothing is compiled again.
+//! the builder. Whatever is marked as not part of the key may change, and nothing is compiled again.
 
 use std::collections::BTreeMap;
 
