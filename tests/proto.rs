@@ -13,6 +13,8 @@ mod golden;
 mod graphs;
 #[path = "proto/messages.rs"]
 mod messages;
+#[path = "support/script.rs"]
+mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -123,7 +125,7 @@ proptest! {
     /// Every operation that the graph builder can make is read by somebody else's code as we meant it.
     #[test]
     fn graphs_are_read_by_others(script in graphs::scripts()) {
-        let (graph, output) = graphs::build(&script);
+        let (graph, output) = script::build(&script);
         if let Some(output) = output {
             let definition = graph.definition(output);
             same::<pb::Definition, theirs::pb::Definition>(&definition);
@@ -140,7 +142,7 @@ proptest! {
     /// end, metadata and places of these operations alone, and inputs and outputs that exist.
     #[test]
     fn definitions_are_well_formed(script in graphs::scripts()) {
-        let (graph, output) = graphs::build(&script);
+        let (graph, output) = script::build(&script);
         if let Some(output) = output {
             let definition = graph.definition(output);
             let mut before: BTreeMap<String, i64> = BTreeMap::new();
@@ -177,10 +179,10 @@ proptest! {
     /// Equal scripts are equal bytes, and a grafted definition is the definition.
     #[test]
     fn graphs_are_functions_of_their_script(script in graphs::scripts()) {
-        let (graph, output) = graphs::build(&script);
+        let (graph, output) = script::build(&script);
         if let Some(output) = output {
             let definition = graph.definition(output);
-            let (again, same_output) = graphs::build(&script);
+            let (again, same_output) = script::build(&script);
             prop_assert_eq!(same_output.map(|output| again.definition(output)), Some(definition.clone()));
             let mut other = wheelbase::llb::Graph::new(wheelbase::platform::Platform::linux_arm64());
             let grafted = other.graft(&definition).expect("a definition").expect("an edge");

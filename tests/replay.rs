@@ -1,7 +1,6 @@
 //! `explain` and `replay` as a user meets them: on a git history that is made here, and on real ones.
 //!
-//! `WHEELBASE_CORPUS` names a folder with `history/*.tar.xz`. Where it is absent the tests that need it say so and
-//! pass, except under `CI`.
+//! The real ones are `history/*.tar.xz` in the corpus.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,6 +27,8 @@ mod explained;
 mod history;
 #[path = "replay/naive.rs"]
 mod naive;
+#[path = "support/outside.rs"]
+mod outside;
 
 use history::{FIRST, IDNA, RICH, Repository, TORCH, Versions};
 

@@ -1,6 +1,6 @@
 //! Locks that are wrong, and what is said of them.
 
-use super::tests::{app, lock, roots, subset, target, wheel};
+use super::testing::{app, lock, roots, subset, target, wheel};
 use super::{Artifact, Lock, SubsetError};
 use crate::diagnostic::{Diagnostic, SourceFile};
 

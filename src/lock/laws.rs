@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use super::tests::{parse, roots, target, wheel};
+use super::testing::{parse, roots, target, wheel};
 use super::{Lock, Locked, Subset};
 use crate::diagnostic::SourceFile;
 

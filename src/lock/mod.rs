@@ -67,9 +67,13 @@ mod wheel;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod forks;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod lists;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 

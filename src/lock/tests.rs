@@ -2,105 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::testing::{app, errors, lock, name, parse, pins, roots, subset, target, wheel};
 use super::*;
 use crate::platform::Platform;
-
-pub(super) fn parse(text: &str) -> Lock {
-    match Lock::parse(&SourceFile::new("uv.lock", text)) {
-        Ok((lock, warnings)) => {
-            assert_eq!(warnings, []);
-            lock
-        }
-        Err(errors) => panic!(
-            "{}",
-            errors.iter().map(|error| error.render(false)).collect::<String>()
-        ),
-    }
-}
-
-/// A lock with some packages.
-pub(super) fn lock(packages: &str) -> Lock {
-    parse(&format!(
-        "version = 1\nrevision = 3\nrequires-python = \">=3.10\"\n\n{packages}"
-    ))
-}
-
-/// A registry package with one pure wheel, whose hash is made of its name and version, and more lines.
-pub(super) fn wheel(name: &str, version: &str, more: &str) -> String {
-    let (file, hash) = (name.replace('-', "_"), hash(name, version));
-    format!(
-        "[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n\
-         source = {{ registry = \"https://index.example/simple\" }}\n{more}\n\
-         wheels = [{{ url = \"https://files.index.example/{file}-{version}-py3-none-any.whl\", \
-         hash = \"sha256:{hash}\", size = 1000, upload-time = \"2025-01-01T00:00:00Z\" }}]\n\n"
-    )
-}
-
-fn hash(name: &str, version: &str) -> String {
-    let bytes = name.bytes().chain(version.bytes());
-    let digits: Vec<String> = bytes.map(|byte| format!("{byte:02x}")).collect();
-    format!("{:0<64.64}", digits.concat())
-}
-
-/// The project itself.
-pub(super) fn app(more: &str) -> String {
-    format!("[[package]]\nname = \"app\"\nversion = \"0.1.0\"\nsource = {{ editable = \".\" }}\n{more}\n\n")
-}
-
-pub(super) fn target() -> Target {
-    Target {
-        platform: Platform::linux_amd64(),
-        python: PythonVersion::new(3, 12),
-        glibc: (2, 35),
-    }
-}
-
-fn name(text: &str) -> PackageName {
-    text.parse().unwrap()
-}
-
-/// `app`, `app[x]` or `app:group`, separated by spaces; an extra or group counts for all roots.
-pub(super) fn roots(text: &str) -> Roots {
-    let mut roots = Roots::default();
-    for word in text.split_whitespace() {
-        if let Some((package, group)) = word.split_once(':') {
-            roots
-                .packages
-                .extend((!package.is_empty()).then(|| Root::new(name(package))));
-            roots.groups.insert(group.to_owned());
-        } else if let Some((package, extras)) = word.trim_end_matches(']').split_once('[') {
-            let extras = extras.split(',').map(str::to_owned).collect();
-            roots.packages.push(Root {
-                name: name(package),
-                extras,
-            });
-        } else {
-            roots.packages.push(Root::new(name(word)));
-        }
-    }
-    roots
-}
-
-pub(super) fn subset(lock: &Lock, text: &str) -> Subset {
-    lock.subset(&roots(text), &target()).unwrap()
-}
-
-/// `name==version` of all packages.
-fn pins(subset: &Subset) -> Vec<String> {
-    let pin = |locked: &Locked| match &locked.version {
-        Some(version) => format!("{}=={version}", locked.name),
-        None => locked.name.to_string(),
-    };
-    subset.packages.iter().map(pin).collect()
-}
-
-fn errors(lock: &Lock, text: &str) -> Vec<String> {
-    lock.subset(&roots(text), &target())
-        .unwrap_err()
-        .iter()
-        .map(SubsetError::message)
-        .collect()
-}
 
 #[test]
 fn markers_decide_which_edges_are_taken() {
@@ -309,112 +213,6 @@ fn every_kind_of_source_has_its_artifact() {
 }
 
 #[test]
-fn forks_are_told_apart_by_their_edges() {
-    let arm = "resolution-markers = [\"platform_machine == 'aarch64'\"]";
-    let other = "resolution-markers = [\"platform_machine != 'aarch64'\"]";
-    let text = format!(
-        "{}{}{}",
-        app(
-            "dependencies = [{ name = \"t\", version = \"1.0\", source = { registry = \"https://index.example/simple\" }, marker = \"platform_machine == 'aarch64'\" }, \
-             { name = \"t\", version = \"2.0\", source = { registry = \"https://index.example/simple\" }, marker = \"platform_machine != 'aarch64'\" }]"
-        ),
-        wheel("t", "1.0", arm),
-        wheel("t", "2.0", other),
-    );
-    let lock = lock(&text);
-    assert_eq!(pins(&subset(&lock, "app")), ["app", "t==2.0"]);
-    // Asked for by name, the fork of the resolution decides.
-    assert_eq!(pins(&subset(&lock, "t")), ["t==2.0"]);
-    let on_arm = Target {
-        platform: Platform::linux_arm64(),
-        ..target()
-    };
-    assert_eq!(pins(&lock.subset(&roots("t"), &on_arm).unwrap()), ["t==1.0"]);
-
-    let both = parse(&format!(
-        "version = 1\n{}",
-        text.replace(arm, "").replace(other, "")
-    ));
-    assert!(errors(&both, "t")[0].contains("more than once: 1.0"));
-    assert_eq!(pins(&subset(&both, "t app")), ["app", "t==2.0"]);
-    assert!(matches!(
-        both.sdist(&name("t"), None),
-        Err(SubsetError::Forked { .. })
-    ));
-    let at_once = parse(&format!(
-        "version = 1\n{}",
-        text.replace("!= 'aarch64'\" }", "== 'x86_64'\" }")
-            .replace("marker = \"platform_machine == 'aarch64'\"", "extra = []")
-    ));
-    assert!(errors(&at_once, "app")[0].contains("more than once"));
-}
-
-/// The shape of a project with `cpu` and `cu128` extras that each bring their own torch.
-fn conflicting() -> Lock {
-    let source = "source = { registry = \"https://index.example/simple\" }";
-    let torch = |marker: &str| {
-        format!(
-            "{{ name = \"torch\", version = \"2.0+cpu\", {source}, marker = \"extra == 'extra-3-app-cpu'{marker}\" }}, \
-             {{ name = \"torch\", version = \"2.0+cu128\", {source}, marker = \"extra == 'extra-3-app-cu128'{marker}\" }}"
-        )
-    };
-    parse(&format!(
-        "version = 1\nconflicts = [[\n {{ package = \"app\", extra = \"cpu\" }},\n {{ package = \"app\", extra = \"cu128\" }},\n],\n\
-         [{{ package = \"app\", group = \"g\" }}, {{ package = \"app\", extra = \"cpu\" }}]]\n{}{}{}{}{}",
-        app(&format!(
-            "dependencies = [{{ name = \"vision\" }}]\n[package.optional-dependencies]\n\
-             cpu = [{}]\ncu128 = [{}]\nboth = [{{ name = \"app\", extra = [\"cpu\", \"cu128\"] }}]\n\
-             [package.dev-dependencies]\ng = [{{ name = \"lone\" }}]",
-            torch(""),
-            torch("")
-        )),
-        wheel("lone", "1.0", ""),
-        wheel("torch", "2.0+cpu", ""),
-        wheel("torch", "2.0+cu128", ""),
-        wheel("vision", "1.0", &format!("dependencies = [{}]", torch(""))),
-    ))
-}
-
-#[test]
-fn conflicting_extras_choose_their_fork() {
-    let lock = conflicting();
-    assert_eq!(pins(&subset(&lock, "app")), ["app", "vision==1.0"]);
-    assert_eq!(
-        pins(&subset(&lock, "app[cpu]")),
-        ["app", "torch==2.0+cpu", "vision==1.0"]
-    );
-    let gpu = subset(&lock, "app[cu128]");
-    assert_eq!(pins(&gpu), ["app", "torch==2.0+cu128", "vision==1.0"]);
-    for asked in ["app[cpu,cu128]", "app[both]"] {
-        assert_eq!(
-            errors(&lock, asked),
-            ["`app[cpu]` and `app[cu128]` cannot be installed together"],
-            "{asked}"
-        );
-    }
-    assert_eq!(errors(&lock, "app[cpu] :g").len(), 1);
-    assert_eq!(pins(&subset(&lock, "app[cu128] :g")).len(), 4);
-    assert_eq!(lock.conflicts().next().unwrap(), ["app[cpu]", "app[cu128]"]);
-
-    // What a kernel wheel needs is what the image ships.
-    let needs = lock
-        .subset_within(&roots("vision"), &roots("app[cu128]"), &target())
-        .unwrap();
-    assert_eq!(pins(&needs), ["torch==2.0+cu128", "vision==1.0"]);
-    let needs = lock
-        .subset_within(&roots("torch lone"), &roots("app[cpu]"), &target())
-        .unwrap();
-    assert_eq!(pins(&needs), ["lone==1.0", "torch==2.0+cpu"]);
-    assert!(errors(&lock, "torch")[0].contains("more than once"));
-    assert!(
-        lock.sdist(&name("torch"), Some(&gpu))
-            .unwrap_err()
-            .message()
-            .contains("2.0+cu128")
-    );
-}
-
-#[test]
 fn paths_are_shortest_and_then_first() {
     let lock = lock(&format!(
         "{}{}{}{}{}",
@@ -554,4 +352,25 @@ fn names_of_members_are_unique_and_sorted() {
     let members: BTreeSet<_> = lock.members().map(Package::name).collect();
     assert_eq!(members, [&name("app")].into());
     assert_eq!(lock.packages().len(), 2);
+}
+
+#[test]
+fn everything_of_a_workspace_is_its_members() {
+    let lock = parse(
+        "version = 1\n[manifest]\nmembers = [\"a\", \"b\"]\n\
+         [[package]]\nname = \"a\"\nsource = { editable = \"a\" }\n\
+         [[package]]\nname = \"b\"\nsource = { virtual = \"b\" }\ndependencies = [{ name = \"c\" }]\n\
+         [[package]]\nname = \"c\"\nsource = { virtual = \"c\" }\n\
+         [[package]]\nname = \"d\"\nsource = { virtual = \"d\" }\n",
+    );
+    let everything = |roots: Roots| {
+        let roots = Roots {
+            everything: true,
+            ..roots
+        };
+        pins(&lock.subset(&roots, &target()).unwrap())
+    };
+    assert_eq!(everything(Roots::default()), ["a", "b", "c"]);
+    assert!(lock.has_dependencies());
+    assert_eq!(everything(roots("a d")), ["a", "b", "c", "d"]);
 }

@@ -3,7 +3,7 @@
 //!
 //! | what failed | where it is tested |
 //! | --- | --- |
-//! | `import torch` in a setup.py finds none, or another one | `cases`: `a_kernel_is_compiled_against_the_very_torch_of_the_lock`, `a_kernel_whose_needs_the_lock_does_not_have_is_named`; engine `backends` |
+//! | `import torch` in a setup.py finds none, or another one | here (`a_kernel_is_compiled_against_the_very_torch_of_the_lock`, `a_kernel_whose_needs_the_lock_does_not_have_is_named`); engine `backends` |
 //! | too many compilers for the memory | `run_step`; engine `slots`; acceptance `memory` |
 //! | no GPU in the build: no list of architectures, or all of them | here; `spec::tests` `archs_missing` |
 //! | an architecture that the toolkit does not know, or no longer | here; `spec::archs` |
@@ -16,7 +16,7 @@
 //! | a cache that grows and never answers: random folders | here; engine `caches`; acceptance `caches` |
 //! | submodules that are missing | engine `sources` (`a_repository_is_read_with_its_submodules_...`) |
 //! | a kernel's requirement replaces torch | here; engine `imports` (`a_wheel_that_asks_for_another_version_is_refused_...`) |
-//! | torch for one CUDA, compiler of another | `cases`: `a_kernel_is_not_compiled_for_another_cuda_than_its_torch` |
+//! | torch for one CUDA, compiler of another | here (`a_kernel_is_not_compiled_for_another_cuda_than_its_torch`) |
 //! | a ready wheel for another torch: undefined symbols | engine `imports` (`a_module_that_cannot_be_imported_...`); acceptance `torch` |
 //! | kernels left out without a word, since no GPU is there | here (`FORCE_CUDA`); acceptance `torch`, `rocm` (code for every target) |
 //! | `cudnn.h` is missing | here |
@@ -31,28 +31,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use prost::Message as _;
 use wheelbase::proto::pb;
 
-use crate::{Folder, PURE, compile_environment, lock, member, package, spec};
+use crate::folder::Folder;
+use crate::inputs::{PURE, lock, member, package, spec};
 
-/// An image with one kernel, built from a folder with `lines` in its table.
-fn kernel(lines: &str) -> Folder {
-    let text = spec(&format!(
-        "[wheels.kernel]\nsource = {{ path = \"kernel\" }}\nneeds = [\"torch\"]\n{lines}\n\
-         [images.app]\npackages = [\"app\"]\nwheels = [\"kernel\"]\n"
-    ));
-    let packages = member("app", "app", &["torch"]) + &package("torch", "2.8.0+cu128", PURE, "");
-    let folder = Folder::new(&text, &lock(&packages));
+/// A kernel that needs torch, and an image with it.
+const KERNEL: &str = "[wheels.kernel]\nsource = { path = \"kernel\" }\nneeds = [\"torch\"]\n\
+                      [images.app]\npackages = [\"app\"]\nwheels = [\"kernel\"]\n";
+
+/// An image with one kernel, built from a folder, beside a torch of this version.
+fn beside(torch: &str, text: &str) -> Folder {
+    let packages = member("app", "app", &["torch"]) + &package("torch", torch, PURE, "");
+    let folder = Folder::new(text, &lock(&packages));
     folder.project("app", "app").project("kernel", "kernel");
     folder
 }
 
-impl Folder {
-    /// Edits the spec.
-    fn spec(&self, from: &str, to: &str) -> &Self {
-        let text = std::fs::read_to_string(self.0.path().join("wheelbase.toml")).unwrap();
-        assert!(text.contains(from), "{from}");
-        self.write("wheelbase.toml", &text.replace(from, to))
-    }
+/// An image with one kernel that has `lines` in its table.
+fn kernel(lines: &str) -> Folder {
+    let text = KERNEL.replace("[images", &format!("{lines}\n[images"));
+    beside("2.8.0+cu128", &spec(&text))
+}
 
+impl Folder {
     /// All processes of an image on a platform.
     fn processes(&self, platform: &str) -> Vec<pb::ExecOp> {
         let bytes = self.succeed(&["plan", "app", "--platform", platform, "--format", "llb"]);
@@ -85,8 +85,115 @@ fn cache_mounts(exec: &pb::ExecOp) -> BTreeMap<String, (String, i32)> {
     mounts.collect()
 }
 
+/// The environment of the step that compiles a wheel.
+fn compile_environment(folder: &Folder, image: &str) -> BTreeMap<String, String> {
+    let operations = folder.operations(image).into_iter();
+    let mut environments = operations.filter_map(|op| match op {
+        pb::op::Op::Exec(exec) => exec.meta.map(|meta| meta.env),
+        _ => None,
+    });
+    let environment = environments
+        .find(|env| {
+            env.iter()
+                .any(|line| line.starts_with("ROCM_PATH=") || line.starts_with("CUDA_HOME="))
+        })
+        .unwrap();
+    environment
+        .iter()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
 const AMD64: &str = "linux/amd64";
 const ARM64: &str = "linux/arm64";
+
+/// Its setup.py imports torch, and in an isolated build there is none, or another one.
+#[test]
+fn a_kernel_is_compiled_against_the_very_torch_of_the_lock() {
+    let with = |version: &str| beside(version, &spec(KERNEL)).layers("app")["wheel kernel"].clone();
+    assert_ne!(with("2.8.0+cu128"), with("2.8.0+cu126"));
+    assert_eq!(with("2.8.0+cu128"), with("2.8.0+cu128"));
+}
+
+#[test]
+fn a_kernel_whose_needs_the_lock_does_not_have_is_named() {
+    let folder = Folder::new(&spec(KERNEL), &lock(&member("app", "app", &[])));
+    folder.project("app", "app").project("kernel", "kernel");
+    let said = folder.refused(&["check"]);
+    assert!(
+        said.contains("`torch`") && said.contains("needs = [\"torch\"]") && said.contains("^^^^^^^"),
+        "{said}"
+    );
+}
+
+/// torch's extension builder refuses such a pair, after both have been pulled and installed.
+#[test]
+fn a_kernel_is_not_compiled_for_another_cuda_than_its_torch() {
+    let with = |version: &str, cuda: &str| beside(version, &spec(KERNEL).replace("12.8.1", cuda));
+    let said = with("2.8.0+cu128", "13.0.2").refused(&["check"]);
+    assert!(
+        said.contains("`torch` 2.8.0+cu128 is built for CUDA 12"),
+        "{said}"
+    );
+    assert!(
+        said.contains("needs = [\"torch\"]") && said.contains("cuda = \"13.0.2\""),
+        "{said}"
+    );
+    // Another minor version works, and a torch that names none may be anything.
+    for version in ["2.8.0+cu126", "2.8.0+cpu", "2.8.0"] {
+        with(version, "12.8.1").succeed(&["check"]);
+    }
+}
+
+#[test]
+fn a_torch_for_cuda_is_not_taken_for_amds_gpus() {
+    let torch = package("torch", "2.8.0+cu128", "cp310-cp310-manylinux_2_28_x86_64", "");
+    let text = spec(
+        "[wheels.fast]\nsource = { path = \"fast\" }\nneeds = [\"torch\"]\n[images.x]\nwheels = [\"fast\"]\n",
+    )
+    .replace("cuda = \"12.8.1\"", "rocm = \"6.4\"")
+    .replace("\"9.0\"", "\"gfx942\"");
+    let said = Folder::new(&text, &lock(&torch)).refused(&["check"]);
+    assert!(
+        said.contains("`torch` 2.8.0+cu128 is built for CUDA 12, and the devel tier compiles for ROCm 6"),
+        "{said}"
+    );
+    let torch = torch.replace("+cu128", "+rocm6.4");
+    Folder::new(&text, &lock(&torch)).succeed(&["check"]);
+}
+
+#[test]
+fn a_wheel_for_amds_gpus_is_told_of_nothing_of_cuda() {
+    let text = spec("[wheels.fast]\nsource = { path = \"fast\" }\n[images.x]\nwheels = [\"fast\"]\n")
+        .replace("cuda = \"12.8.1\"", "rocm = \"6.4.1\"")
+        .replace("[\"9.0\"]", "[\"gfx90a\", \"gfx942\"]");
+    let folder = Folder::new(&text, &lock(""));
+    let env = compile_environment(&folder, "x");
+    assert_eq!(env["PYTORCH_ROCM_ARCH"], "gfx90a;gfx942");
+    assert_eq!(
+        (env["ROCM_PATH"].as_str(), env["HIP_PATH"].as_str()),
+        ("/opt/rocm", "/opt/rocm")
+    );
+    assert!(env["PATH"].ends_with(":/opt/rocm/bin"));
+    let cuda: Vec<&String> = env
+        .keys()
+        .filter(|name| name.contains("CUDA") || *name == "LIBRARY_PATH")
+        .collect();
+    assert!(cuda.is_empty(), "{cuda:?}");
+    let tiers: BTreeSet<String> = folder
+        .sources("x")
+        .into_iter()
+        .map(|source| source.identifier)
+        .collect();
+    let has = |image: &str| tiers.iter().any(|tier| tier.ends_with(image));
+    assert!(has("docker.io/rocm/dev-ubuntu-22.04:6.4.1-complete"), "{tiers:?}");
+    assert!(has("docker.io/library/ubuntu:22.04"), "{tiers:?}");
+    // A wheel that is the same for all GPUs is told of no target.
+    let any = text.replace("\"fast\" }\n", "\"fast\" }\narch = \"any\"\n");
+    let env = compile_environment(&Folder::new(&any, &lock("")), "x");
+    assert!(env.contains_key("ROCM_PATH") && !env.contains_key("PYTORCH_ROCM_ARCH"));
+}
 
 /// Builders have no GPU: setup.py found an empty list of architectures and died, or compiled for all there are.
 #[test]

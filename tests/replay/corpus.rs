@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::evaluated::Evaluated;
 use super::naive::Naive;
-use super::run;
+use super::{outside, run};
 
 /// A history, the Python that its locks admit, the project's own package, and kernel packages that are compiled.
 type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
@@ -47,18 +47,6 @@ const CASES: [Case; 6] = [
     ("microsoft__autogen", "3.12", "autogenstudio", &["torch"]),
 ];
 
-fn corpus() -> Option<PathBuf> {
-    let folder = std::env::var_os("WHEELBASE_CORPUS");
-    if folder.is_none() {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "WHEELBASE_CORPUS is not set, and CI is"
-        );
-        eprintln!("skipped: WHEELBASE_CORPUS is not set");
-    }
-    Some(PathBuf::from(folder?).join("history"))
-}
-
 /// Unpacks a history; the folder with its locks.
 fn unpacked(archives: &Path, name: &str, into: &Path) -> PathBuf {
     let status = Command::new("tar")
@@ -80,7 +68,9 @@ fn share(part: usize, whole: usize) -> usize {
 
 #[test]
 fn edits_that_leave_a_package_alone() {
-    let Some(archives) = corpus() else { return };
+    let Some(archives) = outside::corpus("history") else {
+        return;
+    };
     println!(
         "{:<28} {:<22} {:>5}  {:>9}  {:>9}  {:>9}  {:>10} {:>10} {:>10}",
         "history", "package", "edits", "untouched", "evaluated", "naive", "whole file", "subset", "layers"

@@ -1,4 +1,4 @@
-//! One `docker buildx build` with our frontend, or with any other.
+//! One `docker buildx build` of a folder, with our frontend or with any other, and what it cost.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
+use super::buildx::{Buildx, Called};
 use super::engine::{Engine, Lab};
 use super::progress::Progress;
 use super::registry::Manifest;
@@ -25,7 +26,6 @@ pub(crate) struct Build<'a> {
     engine: Engine,
     context: PathBuf,
     file: String,
-    tag: Option<String>,
     provenance: String,
     arguments: Vec<String>,
     env: Vec<(String, String)>,
@@ -55,7 +55,6 @@ impl<'a> Build<'a> {
             engine: lab.engine(),
             context: context.as_ref().to_owned(),
             file: "wheelbase.toml".to_owned(),
-            tag: None,
             provenance: "false".to_owned(),
             arguments: Vec::new(),
             env: Vec::new(),
@@ -77,8 +76,7 @@ impl<'a> Build<'a> {
     }
 
     /// Names the image, and leaves it in the engine's own store if nothing else is said.
-    pub(crate) fn tag(mut self, tag: &str) -> Self {
-        self.tag = Some(tag.to_owned());
+    pub(crate) fn tag(self, tag: &str) -> Self {
         self.arguments(&["--tag", tag])
     }
 
@@ -114,28 +112,14 @@ impl<'a> Build<'a> {
 
     /// The client's command, without a metadata file.
     pub(crate) fn command(&self, progress: &str) -> Command {
-        let mut command = self.engine.docker(&["buildx", "build", "--progress", progress]);
-        command.arg(format!("--provenance={}", self.provenance));
-        command.args(["--network", "host", "--allow", "network.host"]);
-        if let Some(ca) = &self.lab.ca {
-            command.arg("--secret").arg(format!("id=ca,src={ca}"));
-        }
-        command.arg("--file").arg(self.context.join(&self.file));
-        if self.engine.is_direct && !self.file.contains("Dockerfile") {
-            command
-                .arg("--build-arg")
-                .arg(format!("BUILDKIT_SYNTAX={}", self.lab.frontend));
-        }
-        command.args(&self.arguments).arg(&self.context);
-        // The result without a tag or an output is of no use; the client warns of it otherwise.
-        if self.tag.is_none()
-            && !self
-                .arguments
-                .iter()
-                .any(|argument| argument.starts_with("--output"))
-        {
-            command.arg("--output=type=cacheonly");
-        }
+        let file = self.context.join(&self.file);
+        let mut command = Buildx::build(self.lab, ".", &self.context.to_string_lossy())
+            .on(&self.engine)
+            .direct(self.engine.is_direct && !self.file.contains("Dockerfile"))
+            .provenance(&self.provenance)
+            .arguments(&["--file", &file.to_string_lossy()])
+            .arguments(&self.arguments)
+            .command(progress);
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -155,18 +139,18 @@ impl<'a> Build<'a> {
         let started = Instant::now();
         let output = command.output().context("failed to run docker buildx")?;
         let seconds = started.elapsed().as_secs_f64();
-        let (mut progress, text) = Progress::parse(&String::from_utf8_lossy(&output.stderr));
-        progress.began(began);
+        let mut called = Called::of(&output);
+        called.progress.began(began);
         let metadata = std::fs::read_to_string(&metadata)
             .ok()
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or(Value::Null);
         Ok(Built {
-            success: output.status.success(),
+            success: called.success,
             code: output.status.code(),
-            progress,
-            text,
-            answer: String::from_utf8_lossy(&output.stdout).into_owned(),
+            progress: called.progress,
+            text: called.text,
+            answer: called.answer,
             metadata,
             seconds,
         })

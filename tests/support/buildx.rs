@@ -1,9 +1,11 @@
-//! Calls of `docker buildx` whose context, spec or bake file may come from anywhere.
+//! Calls of `docker buildx`, whose context, spec or bake file may come from anywhere.
+//!
+//! What every call of the lab has is said here. `build.rs` stands on it: a build of a folder, with its figures.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -21,6 +23,7 @@ pub(crate) struct Buildx<'a> {
     context: String,
     input: Vec<u8>,
     direct: bool,
+    provenance: String,
 }
 
 /// What came of it.
@@ -28,8 +31,9 @@ pub(crate) struct Buildx<'a> {
 pub(crate) struct Called {
     pub(crate) success: bool,
     pub(crate) progress: Progress,
-    /// What was written beside the progress.
+    /// What was written beside the progress: the error, with lines of the spec.
     pub(crate) text: String,
+    /// What was written to standard output: the answer to a `--call`.
     pub(crate) answer: String,
 }
 
@@ -44,6 +48,7 @@ impl<'a> Buildx<'a> {
             context: context.to_owned(),
             input: Vec::new(),
             direct: false,
+            provenance: "false".to_owned(),
         }
     }
 
@@ -52,9 +57,9 @@ impl<'a> Buildx<'a> {
         self
     }
 
-    pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
+    pub(crate) fn arguments(mut self, arguments: &[impl AsRef<str>]) -> Self {
         self.arguments
-            .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+            .extend(arguments.iter().map(|argument| argument.as_ref().to_owned()));
         self
     }
 
@@ -71,15 +76,16 @@ impl<'a> Buildx<'a> {
         self
     }
 
-    /// Makes the call; a build that fails is no error here.
-    ///
-    /// # Errors
-    ///
-    /// When the client cannot be run.
-    pub(crate) fn run(&self) -> Result<Called> {
-        let mut command =
-            self.engine
-                .docker(&["buildx", "build", "--progress", "rawjson", "--provenance=false"]);
+    /// How much the daemon attests of the build, as `--provenance` has it; nothing otherwise.
+    pub(crate) fn provenance(mut self, provenance: &str) -> Self {
+        provenance.clone_into(&mut self.provenance);
+        self
+    }
+
+    /// The client's command, to be run in the call's folder.
+    pub(crate) fn command(&self, progress: &str) -> Command {
+        let mut command = self.engine.docker(&["buildx", "build", "--progress", progress]);
+        command.arg(format!("--provenance={}", self.provenance));
         command.args(["--network", "host", "--allow", "network.host"]);
         if let Some(ca) = &self.lab.ca {
             command.arg("--secret").arg(format!("id=ca,src={ca}"));
@@ -88,15 +94,25 @@ impl<'a> Buildx<'a> {
             command.args(["--build-arg", &format!("BUILDKIT_SYNTAX={}", self.lab.frontend)]);
         }
         command.args(&self.arguments).arg(&self.context);
-        let asks = ["--output", "--call", "--tag"];
-        if !self
-            .arguments
-            .iter()
-            .any(|argument| asks.iter().any(|word| argument.starts_with(word)))
-        {
+        // The result without a tag or an output is of no use; the client warns of it otherwise.
+        let is_used = |argument: &String| {
+            ["--output", "--tag"]
+                .iter()
+                .any(|word| argument.starts_with(word))
+        };
+        if !self.arguments.iter().any(is_used) {
             command.arg("--output=type=cacheonly");
         }
-        call(command, &self.folder, &self.input)
+        command
+    }
+
+    /// Makes the call; a build that fails is no error here.
+    ///
+    /// # Errors
+    ///
+    /// When the client cannot be run.
+    pub(crate) fn run(&self) -> Result<Called> {
+        call(self.command("rawjson"), &self.folder, &self.input)
     }
 
     /// Makes the call; a build that fails is an error.
@@ -123,6 +139,17 @@ impl<'a> Buildx<'a> {
 }
 
 impl Called {
+    /// What a client has written, its progress as `rawjson`.
+    pub(crate) fn of(output: &Output) -> Self {
+        let (progress, text) = Progress::parse(&String::from_utf8_lossy(&output.stderr));
+        Self {
+            success: output.status.success(),
+            progress,
+            text,
+            answer: String::from_utf8_lossy(&output.stdout).into_owned(),
+        }
+    }
+
     /// An error unless it succeeded.
     ///
     /// # Errors
@@ -157,7 +184,7 @@ pub(crate) fn bake(
     call(command, folder, file.as_bytes())
 }
 
-fn call(mut command: std::process::Command, folder: &Path, input: &[u8]) -> Result<Called> {
+fn call(mut command: Command, folder: &Path, input: &[u8]) -> Result<Called> {
     command
         .current_dir(folder)
         .stdin(Stdio::piped())
@@ -170,13 +197,7 @@ fn call(mut command: std::process::Command, folder: &Path, input: &[u8]) -> Resu
     let writer = std::thread::spawn(move || stdin.write_all(&input).ok());
     let output = process.wait_with_output()?;
     writer.join().ok();
-    let (progress, text) = Progress::parse(&String::from_utf8_lossy(&output.stderr));
-    Ok(Called {
-        success: output.status.success(),
-        progress,
-        text,
-        answer: String::from_utf8_lossy(&output.stdout).into_owned(),
-    })
+    Ok(Called::of(&output))
 }
 
 /// A tar archive of a folder's files, as a client sends it.

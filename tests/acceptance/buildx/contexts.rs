@@ -13,7 +13,6 @@ use crate::support::files::Files;
 use crate::support::git::Server;
 use crate::support::listing::{self, WHEEL};
 use crate::support::project::Project;
-use crate::support::tree::Tree;
 use crate::support::unique;
 
 pub(super) fn claims() -> Vec<Claim> {
@@ -304,11 +303,7 @@ fn sees_all(build: &Buildx<'_>, files: &[&str]) -> Result<Cell> {
 }
 
 fn list(build: &Buildx<'_>) -> Result<Vec<String>> {
-    let folder = tempfile::tempdir()?;
-    let archive = folder.path().join("image.tar");
-    let output = format!("--output=type=tar,dest={}", archive.display());
-    build.clone().arguments(&[&output]).succeed()?;
-    listing::list(&Tree::read(std::fs::File::open(&archive)?)?)
+    listing::list(&build.clone().export()?)
 }
 
 fn says(called: &Called, words: &str) -> bool {

@@ -6,6 +6,7 @@ mod bake;
 mod caches;
 mod called;
 mod calls;
+mod checks;
 mod contexts;
 mod flags;
 mod ignore;
@@ -26,6 +27,7 @@ pub(crate) const CLAIMS: &[Group] = &[
     caches::claims,
     ssh::claims,
     calls::claims,
+    checks::claims,
     progress::claims,
     platforms::claims,
     contexts::claims,
