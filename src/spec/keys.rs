@@ -163,6 +163,18 @@ const ANY_INTEGER: Kind = Kind::Integer {
 /// A number of bytes, or one with a unit.
 const BYTES: Kind = Kind::Any(&[ANY_INTEGER, Kind::Shaped("^[0-9]+\\s*(B|[kKMGT]i?B)$")]);
 
+/// Where the binary of a tool comes from: an image, or a file by URL and hash.
+const TOOL: Kind = Kind::Forms(&[
+    Form {
+        needs: &["image"],
+        takes: &[],
+    },
+    Form {
+        needs: &["url", "sha256"],
+        takes: &[],
+    },
+]);
+
 /// A key that may be left out.
 const fn key(
     path: &'static str,

@@ -2,7 +2,7 @@
 //!
 //! Wheels and images share it, so it is said once for the whole file.
 
-use super::{ABSOLUTE, Form, IMAGE, Key, Kind, PATH, SHA256, TEXTS, URL, key, required};
+use super::{ABSOLUTE, Form, IMAGE, Key, Kind, PATH, SHA256, TEXTS, TOOL, URL, key, required};
 
 const ARCHS: Kind = Kind::Array(&Kind::Shaped(
     "^([0-9]+\\.[0-9][af]?(\\+PTX)?|gfx[0-9a-f]+(-[0-9]+)?(-generic)?(:(sramecc|xnack)[+-])*)$",
@@ -225,16 +225,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "uv",
-        Kind::Forms(&[
-            Form {
-                needs: &["image"],
-                takes: &[],
-            },
-            Form {
-                needs: &["url", "sha256"],
-                takes: &[],
-            },
-        ]),
+        TOOL,
         "",
         "Where the uv binary comes from that installs packages.",
         "[uv]\nimage = \"registry.example/uv:0.13.9\"",

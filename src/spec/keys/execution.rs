@@ -3,7 +3,7 @@
 //!
 //! None of them decides what is installed. They are what to turn when a build, or a pull of what it made, takes too long.
 
-use super::{BYTES, Form, IMAGE, Key, Kind, NAME, SHA256, URL, key, required};
+use super::{BYTES, IMAGE, Key, Kind, NAME, SHA256, TOOL, URL, key, required};
 
 /// The keys, in the order in which the reference page shows them.
 pub(super) const KEYS: &[Key] = &[
@@ -23,16 +23,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key(
         "compiler-cache.sccache",
-        Kind::Forms(&[
-            Form {
-                needs: &["image"],
-                takes: &[],
-            },
-            Form {
-                needs: &["url", "sha256"],
-                takes: &[],
-            },
-        ]),
+        TOOL,
         "a release of sccache that the release of Wheelbase fixes",
         "Where the sccache binary comes from.",
         "sccache = { image = \"registry.example/sccache:0.16.0\" }",
