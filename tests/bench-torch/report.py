@@ -19,12 +19,13 @@ STEPS = {
 
 
 def read(folder, side):
-    """The side's steps, each with the layers that the step before had not."""
+    """The side's steps, each with the layers that the step before had not; before a cold build there is none."""
     steps, known = {}, set()
     for step in STEPS:
         runs = []
         for path in [folder / f"{side}-{step}.json", *sorted(folder.glob(f"{side}-{step}-[0-9].json"))]:
             found = json.loads(path.read_text())
+            known = set() if step == "cold" else known
             fresh = {digest: size for digest, size in found["layers"] if digest not in known}
             known = {digest for digest, _ in found["layers"]}
             runs.append(found | {"new": len(fresh), "bytes": sum(fresh.values())})
