@@ -128,7 +128,8 @@ fn a_bump_is_explained_before_it_is_built() -> Result<()> {
     let executed = built.executed();
     ensure!(
         matches!(executed.as_slice(), [only] if only.contains("idna")),
-        "executed: {executed:?}"
+        "executed: {executed:?}\n{}",
+        built.progress.runs()
     );
 
     let image = format!("docker-image://{reference}");

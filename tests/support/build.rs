@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
@@ -13,11 +12,6 @@ use super::engine::{Engine, Lab};
 use super::progress::Progress;
 use super::registry::Manifest;
 use super::tree::Tree;
-
-/// Builds of one process take turns. A daemon before BuildKit 0.32 executes cached steps again while another build still
-/// holds, unreleased, a step that both share and that was executed and not loaded (`processExecReq` in its
-/// `solver/edge.go`; moby/buildkit#6954): what a build executed would depend on its neighbours.
-static TURN: Mutex<()> = Mutex::new(());
 
 /// A build that has not run yet.
 #[derive(Debug)]
@@ -134,7 +128,6 @@ impl<'a> Build<'a> {
         let metadata = folder.path().join("metadata.json");
         let mut command = self.command("rawjson");
         command.arg("--metadata-file").arg(&metadata);
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let began = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
         let started = Instant::now();
         let output = command.output().context("failed to run docker buildx")?;

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -19,11 +21,18 @@ pub(crate) struct Lab {
     pub(crate) ca: Option<String>,
     folder: String,
     docker_host: Option<String>,
+    _turn: Rc<MutexGuard<'static, ()>>,
 }
+
+/// Tests of one process have the lab one after another, each as a whole: what a build executes would depend on its
+/// neighbours. A daemon before BuildKit 0.32 executes cached steps again while another build still holds, unreleased, a
+/// step that both share and that was executed and not loaded (`processExecReq` in its `solver/edge.go`;
+/// moby/buildkit#6954), and an image that is removed beside a build has the daemon collect layers meanwhile.
+static TURN: Mutex<()> = Mutex::new(());
 
 static SAID: std::sync::Once = std::sync::Once::new();
 
-/// The lab, or `None` where there is none and none is demanded.
+/// The lab, or `None` where there is none and none is demanded. Waits until no other test has it; a test asks once.
 ///
 /// # Panics
 ///
@@ -52,6 +61,7 @@ pub(crate) fn lab() -> Option<Lab> {
         ca: var("WHEELBASE_CA"),
         folder: var("WHEELBASE_LAB").unwrap_or_default(),
         docker_host: var("DOCKER_HOST"),
+        _turn: Rc::new(TURN.lock().unwrap_or_else(PoisonError::into_inner)),
     })
 }
 

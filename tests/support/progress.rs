@@ -176,6 +176,21 @@ impl Progress {
             .collect()
     }
 
+    /// Every run of every operation, for the message of a test that expected others.
+    pub(crate) fn runs(&self) -> String {
+        let operations = self.vertices.iter().filter(|vertex| vertex.inputs > 0);
+        let starts = operations.clone().flat_map(|vertex| vertex.runs.values());
+        let began = starts.map(|run| run.start).fold(f64::INFINITY, f64::min);
+        let told = operations.flat_map(|vertex| {
+            vertex.runs.values().map(move |run| {
+                let what = if run.cached { "cached" } else { "executed" };
+                let end = run.end.unwrap_or(f64::NAN) - began;
+                format!("{:.3}-{end:.3} {what:8} {}", run.start - began, vertex.name)
+            })
+        });
+        told.collect::<Vec<_>>().join("\n")
+    }
+
     /// What failed steps have said, each with its error.
     pub(crate) fn failures(&self) -> String {
         let failed = self.vertices.iter().filter(|vertex| !vertex.error.is_empty());
