@@ -6,31 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::str::FromStr;
 
-use pep508_rs::{MarkerEnvironment, MarkerEnvironmentBuilder, MarkerTree};
+use pep508_rs::{MarkerEnvironment, MarkerTree};
 use wheelbase::lock::{Lock, Package, PythonVersion, Root, Roots, Source, Subset, Target};
 use wheelbase::platform::Platform;
 
-use super::outside::{Uv, admitted};
+use super::outside::{Uv, admitted, cpython};
 use super::{corpus, kind, read, roots, target};
 
 fn environment(platform: &Platform, python: PythonVersion) -> MarkerEnvironment {
     let PythonVersion { major, minor, patch } = python;
-    let full = format!("{major}.{minor}.{}", patch.unwrap());
-    let short = format!("{major}.{minor}");
-    MarkerEnvironment::try_from(MarkerEnvironmentBuilder {
-        implementation_name: "cpython",
-        implementation_version: &full,
-        os_name: "posix",
-        platform_machine: platform.machine(),
-        platform_python_implementation: "CPython",
-        platform_release: "",
-        platform_system: "Linux",
-        platform_version: "",
-        python_full_version: &full,
-        python_version: &short,
-        sys_platform: "linux",
-    })
-    .unwrap()
+    cpython((major, minor, patch.unwrap()), platform.machine())
 }
 
 /// What is asked of one member, or of two.

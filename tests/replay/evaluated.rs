@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use pep508_rs::{ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, MarkerTree};
+use pep508_rs::{ExtraName, MarkerEnvironment, MarkerTree};
 
 use super::naive::{Entry, Naive, extras, text};
+use super::outside::cpython;
 
 /// glibc 2.35, that of Ubuntu 22.04.
 const GLIBC: u32 = 35;
@@ -26,29 +27,14 @@ impl<'a> Evaluated<'a> {
         let patch = lock
             .requires_python
             .split_once(&format!(">=3.{minor}."))
-            .map_or("0", |(_, rest)| {
-                rest.split(|letter: char| !letter.is_ascii_digit())
-                    .next()
-                    .unwrap()
+            .map_or(0, |(_, rest)| {
+                let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
+                digits.unwrap().parse().unwrap()
             });
-        let (short, full) = (format!("3.{minor}"), format!("3.{minor}.{patch}"));
-        let environment = MarkerEnvironment::try_from(MarkerEnvironmentBuilder {
-            implementation_name: "cpython",
-            implementation_version: &full,
-            os_name: "posix",
-            platform_machine: "x86_64",
-            platform_python_implementation: "CPython",
-            platform_release: "",
-            platform_system: "Linux",
-            platform_version: "",
-            python_full_version: &full,
-            python_version: &short,
-            sys_platform: "linux",
-        });
         Self {
             lock,
             minor,
-            environment: environment.unwrap(),
+            environment: cpython((3, minor, patch), "x86_64"),
         }
     }
 

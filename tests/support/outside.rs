@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use pep508_rs::{MarkerEnvironment, MarkerEnvironmentBuilder};
 use wheelbase::lock::{Lock, PythonVersion, Roots, SubsetError, Target};
 use wheelbase::platform::Platform;
 
@@ -23,6 +24,26 @@ fn missing<T>(what: &str) -> Option<T> {
 pub(crate) fn corpus(folder: &str) -> Option<PathBuf> {
     let corpus = std::env::var_os("WHEELBASE_CORPUS").or_else(|| missing("WHEELBASE_CORPUS is not set"))?;
     Some(Path::new(&corpus).join(folder))
+}
+
+/// A `CPython` of this version on Linux, as markers see it.
+pub(crate) fn cpython((major, minor, patch): (u32, u32, u32), machine: &str) -> MarkerEnvironment {
+    let short = format!("{major}.{minor}");
+    let full = format!("{short}.{patch}");
+    MarkerEnvironment::try_from(MarkerEnvironmentBuilder {
+        implementation_name: "cpython",
+        implementation_version: &full,
+        os_name: "posix",
+        platform_machine: machine,
+        platform_python_implementation: "CPython",
+        platform_release: "",
+        platform_system: "Linux",
+        platform_version: "",
+        python_full_version: &full,
+        python_version: &short,
+        sys_platform: "linux",
+    })
+    .unwrap()
 }
 
 /// uv, with an empty cache of its own.
