@@ -29,7 +29,7 @@ use support::registry::Manifest;
 mod support;
 
 /// Pairs of builds: one through either image.
-const PAIRS: usize = 20;
+const PAIRS: usize = 40;
 /// A no-op build takes at most this many times as long as through the Dockerfile frontend's image.
 const MOST_RATIO: f64 = 1.0;
 /// The compressed frontend image has at most this many bytes.
